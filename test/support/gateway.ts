@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Test } from 'tap'
 import type { Outcome, Sample } from '../../src/core/sample/sample.ts'
-import type { ScoreJob } from '../../src/scoring/gateway/gateway.ts'
+import type { GatewayJob } from '../../src/scoring/gateway/gateway.ts'
 import {
   type ObservedGateway,
   type ObservedOptions,
@@ -81,8 +81,8 @@ export const sampleOf = (response: string, parts: Partial<Sample> = {}): Sample 
 export async function outcomesOf(
   gateway: Pick<Pick<ObservedGateway, 'score'>, 'score'>,
   reward: string,
-  rows: ScoreJob['rows'],
-  job: Partial<ScoreJob> = {},
+  rows: GatewayJob['rows'],
+  job: Partial<GatewayJob> = {},
 ): Promise<readonly Outcome[]> {
   const { outcomes } = await gateway.score({ reward, rows, signal: new AbortController().signal, ...job })
   return outcomes

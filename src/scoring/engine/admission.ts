@@ -5,7 +5,7 @@ import { questionBytes } from '../models/interface/ask.ts'
 import type { Models } from '../models/models.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import { gateKey, mostQuestions } from './gate.ts'
-import type { Job } from './job.ts'
+import type { EngineJob } from './job.ts'
 import { watching } from './outcome.ts'
 
 /** Counts rows in progress and their memory, so that rows that do not fit are refused before any work starts. */
@@ -133,7 +133,7 @@ const questionsByGate = memoizeByObject((steps: Plan['steps']): readonly number[
 export function rejectIfQueueTooLong(
   models: Pick<Models, 'queue' | 'answerBoundMs'>,
   demand: Pick<Demand, 'of' | 'perRow'>,
-  { plan, rows, trainingStep }: Pick<Job, 'plan' | 'rows' | 'trainingStep'>,
+  { plan, rows, trainingStep }: Pick<EngineJob, 'plan' | 'rows' | 'trainingStep'>,
   patienceMs: number,
 ): void {
   const most = surely * patienceMs

@@ -5,7 +5,7 @@ import type { Models } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { EngineEvents } from './events.ts'
 import type { Gates } from './gate.ts'
-import type { Expiry, Job } from './job.ts'
+import type { Expiry, EngineJob } from './job.ts'
 
 /** What the steps of one request share. */
 export interface StepContext {
@@ -14,7 +14,7 @@ export interface StepContext {
   readonly clock: Clock
   readonly secret: string
   readonly events?: EngineEvents | undefined
-  readonly job: Job
+  readonly job: EngineJob
   /** When the request ends early. */
   readonly end: Expiry
   /** Limits on what the request may have in progress at once. */

@@ -17,7 +17,7 @@ import { Gates } from './gate.ts'
 import { CrossRequestGroups } from './groups/cross-request-groups.ts'
 import { groupTerms } from './groups/group-step.ts'
 import { RequestGroups } from './groups/request-groups.ts'
-import { type Job, RequestExpiry } from './job.ts'
+import { type EngineJob, RequestExpiry } from './job.ts'
 import { substitutes, unscored } from './outcome.ts'
 import { SampleRun } from './sample-run.ts'
 
@@ -27,7 +27,7 @@ export interface Engine {
    * Returns one outcome per row, in row order. Throws RG_OVERLOADED or RG_REQUEST_TOO_LARGE immediately, before any work; never
    * rejects later.
    */
-  score(job: Job): Promise<readonly Outcome[]>
+  score(job: EngineJob): Promise<readonly Outcome[]>
   /** Rows in progress. */
   readonly inFlight: number
   /** Resolves once no row is in progress. */
@@ -82,7 +82,7 @@ function scoreRows(
     readonly demand: Demand
     hold(): () => void
   },
-  job: Job,
+  job: EngineJob,
 ): Promise<readonly Outcome[]> {
   const { plan, rows } = job
   if (rows.length === 0) return Promise.resolve([])

@@ -8,7 +8,7 @@ import type { VoteEvent } from './events.ts'
 /**
  * The rows of one request. Optional fields may be undefined, because copying an object to leave them out costs more than a rule.
  */
-export interface ScoreRequest {
+export interface RowsToScore {
   readonly rows: readonly (Sample | Unreadable)[]
   /**
    * Aborted when the client no longer waits. A function is called with a callback when the first question is asked, and calls
@@ -33,7 +33,8 @@ export interface ScoreRequest {
   readonly onVote?: ((event: VoteEvent) => void) | undefined
 }
 
-export interface Job extends ScoreRequest {
+/** What the engine scores: rows with the plan of their reward. */
+export interface EngineJob extends RowsToScore {
   readonly plan: Plan
   /** Milliseconds on the engine's clock. Rows without an outcome by then fail with `deadline`. */
   readonly deadline: number

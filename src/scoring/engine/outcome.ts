@@ -9,10 +9,10 @@ import type { Evaluated, Expression, Lookup } from '../plan/expression.ts'
 import { arithmetics } from '../plan/fold.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { RequestGroups } from './groups/request-groups.ts'
-import type { Job } from './job.ts'
+import type { EngineJob } from './job.ts'
 
 /** The outcome of a sample whose steps have all finished. */
-export function outcomeOf({ plan }: Job, sample: Sample, terms: readonly Term[]): Outcome {
+export function outcomeOf({ plan }: EngineJob, sample: Sample, terms: readonly Term[]): Outcome {
   const { id } = sample
   const flags = flagsOf(sample, terms)
   const result = combine(plan, terms)

@@ -5,7 +5,7 @@
 import type { Asks } from '../../contract/index.ts'
 import type { Sample, Score } from '../../core/sample/sample.ts'
 import type { Call, CallRow } from './function-host.ts'
-import type { Chunk, ChunkResult, Job, JobResult } from './job.ts'
+import type { Chunk, ChunkResult, FunctionJob, JobResult } from './job.ts'
 
 /** The fields of a sample that have no column. */
 type Rest = Omit<Sample, 'id' | 'prompt' | 'response' | 'groundTruth' | 'dataSource'>
@@ -30,11 +30,11 @@ interface Calls {
 }
 
 /** Calls in columns, and any other job as it is. */
-export type ChunkMessage = readonly (Calls | Job)[]
+export type ChunkMessage = readonly (Calls | FunctionJob)[]
 
 /** Encodes a chunk. */
 export function packChunk(chunk: Chunk): ChunkMessage {
-  const parcels: (Calls | Job)[] = []
+  const parcels: (Calls | FunctionJob)[] = []
   let calls: Calls | null = null
   for (const job of chunk) {
     const row = job.type === 'call' && job.rows.length === 1 ? job.rows[0] : undefined
@@ -54,7 +54,7 @@ export function packChunk(chunk: Chunk): ChunkMessage {
 
 /** Decodes a chunk, in order. */
 export function unpackChunk(message: ChunkMessage): Chunk {
-  const jobs: Job[] = []
+  const jobs: FunctionJob[] = []
   for (const parcel of message) {
     if (parcel.type !== 'calls') {
       jobs.push(parcel)
@@ -73,7 +73,7 @@ export function unpackChunk(message: ChunkMessage): Chunk {
   return jobs
 }
 
-const noCalls = ({ name, op, options }: Extract<Job, { type: 'call' }>): Calls => ({
+const noCalls = ({ name, op, options }: Extract<FunctionJob, { type: 'call' }>): Calls => ({
   type: 'calls',
   name,
   op,

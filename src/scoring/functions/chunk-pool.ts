@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { ChunkQueue, type ChunkSize, type Lane, type WaitingJob } from './chunk-queue.ts'
 import { type AssignedChunk, type ExecutorSlot, laneRule, SlotWatch, suspectsOf } from './executor-slots.ts'
 import type { RestartReason } from './function-host.ts'
-import type { ChunkResult, Executor, Job, JobEnd, JobRunner, StartExecutor } from './job.ts'
+import type { ChunkResult, Executor, FunctionJob, JobEnd, JobRunner, StartExecutor } from './job.ts'
 import { idleMark } from './progress.ts'
 
 /** Failed starts in a row after which all waiting jobs fail. */
@@ -63,7 +63,7 @@ export class ChunkPool implements JobRunner {
   }
 
   /** Calls `end` exactly once. A job whose `request` is over before it begins is dropped. */
-  run(job: Job, end: (end: JobEnd) => void, request?: { readonly isOver: boolean }): void {
+  run(job: FunctionJob, end: (end: JobEnd) => void, request?: { readonly isOver: boolean }): void {
     if (this.#drained) end({ status: 'closed' })
     else if (this.#queue.push({ job, end, request, deaths: 0, strays: 0, isSlow: false })) this.#schedule()
     else end({ status: 'overloaded' })

@@ -1,4 +1,4 @@
-import type { Job, JobEnd } from './job.ts'
+import type { FunctionJob, JobEnd } from './job.ts'
 
 const maxJobsPerLane = 65_536
 
@@ -200,7 +200,7 @@ export class ChunkQueue {
 
 /** A job in the queue. */
 export interface WaitingJob {
-  readonly job: Job
+  readonly job: FunctionJob
   readonly end: (end: JobEnd) => void
   /** The request that waits for the job. If it is over, the job is not begun. */
   readonly request: { readonly isOver: boolean } | undefined

@@ -1,7 +1,7 @@
 import type { Json } from '../../core/sample/sample.ts'
 import type { FunctionSource } from './discover.ts'
 import type { Call } from './function-host.ts'
-import type { Job, JobEnd, JobRunner } from './job.ts'
+import type { FunctionJob, JobEnd, JobRunner } from './job.ts'
 import { type Loaded, loader } from './worker/load.ts'
 import { runJob } from './worker/run-job.ts'
 
@@ -77,17 +77,17 @@ export function inPlace(sources: readonly FunctionSource[], threads: JobRunner):
 
 interface Waiting {
   readonly loaded: Loaded
-  readonly job: Job
+  readonly job: FunctionJob
   readonly end: (end: JobEnd) => void
   readonly request: { readonly isOver: boolean } | undefined
 }
 
-function ended(loaded: Loaded, job: Job, began = performance.now()): JobEnd {
+function ended(loaded: Loaded, job: FunctionJob, began = performance.now()): JobEnd {
   const result = runJob(loaded, job, true)
   return { status: 'done', result, ms: performance.now() - began }
 }
 
-function isLong({ op, rows, answer }: Extract<Job, { type: 'call' }>): boolean {
+function isLong({ op, rows, answer }: Extract<FunctionJob, { type: 'call' }>): boolean {
   let left = inPlaceLimit[op]
   for (const { sample, earlier } of rows) {
     left -= sample.response.length + (sample.rmPrompt?.length ?? 0)

@@ -3,7 +3,7 @@ import type { BoundFunction, Call, CallResult, FunctionDescription } from './fun
 import type { Stage } from './progress.ts'
 
 /** One task for one function. An executor runs jobs in chunks. */
-export type Job = { readonly name: string } & (
+export type FunctionJob = { readonly name: string } & (
   | { readonly type: 'describe' }
   /** `options` is JSON text, which is also the key of the executor's cache. */
   | { readonly type: 'bind'; readonly options: string }
@@ -32,7 +32,7 @@ export type JobEnd =
   | { readonly status: 'closed' }
 
 /** The jobs that an executor gets in one message. */
-export type Chunk = readonly Job[]
+export type Chunk = readonly FunctionJob[]
 
 /** One result for each job, in order, and how many milliseconds each took. */
 export interface ChunkResult {
@@ -43,7 +43,7 @@ export interface ChunkResult {
 /** Runs jobs in process, in worker threads, or in Node or Python processes. */
 export interface JobRunner {
   /** Calls `end` exactly once, possibly before it returns. A job whose `request` is over may end as `unwanted`. */
-  run(job: Job, end: (end: JobEnd) => void, request?: { readonly isOver: boolean }): void
+  run(job: FunctionJob, end: (end: JobEnd) => void, request?: { readonly isOver: boolean }): void
   /** Finishes the jobs that it has. Later ones end as `closed`. */
   close(): Promise<void>
 }

@@ -3,7 +3,7 @@ import type { FunctionKind, Range, Reply } from '../../contract/index.ts'
 import type { FailureKind, Json, Score } from '../../core/sample/sample.ts'
 import { listOf, MalformedMessage, objectOf, textOf } from './frames.ts'
 import type { CallResult, CallRow } from './function-host.ts'
-import type { Job, JobResult } from './job.ts'
+import type { FunctionJob, JobResult } from './job.ts'
 import { checkQuestion } from './worker/check-results.ts'
 
 /**
@@ -67,7 +67,7 @@ function encodeCall(result: CallResult, error: string | undefined): EncodedResul
 const longestText = 65_536
 
 /** Decodes and checks a result; throws MalformedMessage if it does not fit the job. */
-export function decodeResult(encoded: unknown, job: Job): JobResult {
+export function decodeResult(encoded: unknown, job: FunctionJob): JobResult {
   if (job.type === 'call') {
     const result = decodeCall(encoded, job)
     if (result) return result
@@ -81,7 +81,7 @@ export function decodeResult(encoded: unknown, job: Job): JobResult {
   throw new MalformedMessage('a result is of unknown kind')
 }
 
-function decodeCall(encoded: unknown, job: Extract<Job, { type: 'call' }>): JobResult | null {
+function decodeCall(encoded: unknown, job: Extract<FunctionJob, { type: 'call' }>): JobResult | null {
   if (typeof encoded === 'number') return verdicts([{ value: finite(encoded) }], job)
   if (encoded === null) return verdicts([null], job)
   if (Array.isArray(encoded))
@@ -98,7 +98,7 @@ function decodeCall(encoded: unknown, job: Extract<Job, { type: 'call' }>): JobR
   return { type: 'called', result: { status: 'question', question } }
 }
 
-function verdicts(scores: readonly (Score | null)[], job: Extract<Job, { type: 'call' }>): JobResult {
+function verdicts(scores: readonly (Score | null)[], job: Extract<FunctionJob, { type: 'call' }>): JobResult {
   // A comparison of two rows has one verdict.
   if (scores.length !== job.rows.length && !(scores.length === 1 && job.op === 'postprocess'))
     throw new MalformedMessage('not one verdict a row')

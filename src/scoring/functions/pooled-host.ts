@@ -11,7 +11,7 @@ import type {
   FunctionEvents,
   FunctionHost,
 } from './function-host.ts'
-import type { Job, JobEnd, JobRunner } from './job.ts'
+import type { FunctionJob, JobEnd, JobRunner } from './job.ts'
 
 /** A function's source, and what runs it. */
 export interface PooledFunction {
@@ -101,7 +101,7 @@ export class PooledHost implements FunctionHost {
     const { op, function: bound, rows, answer, request } = call
     const { name } = bound
     const { pool, options } = this.#targetOf(bound)
-    const job: Job =
+    const job: FunctionJob =
       answer === undefined
         ? { type: 'call', name, op, options, rows }
         : { type: 'call', name, op, options, rows, answer }
@@ -182,7 +182,7 @@ function causeOf(end: JobEnd, { kind }: Failure): FailureCause | null {
   return end.result.type === 'called' && end.result.error !== undefined ? 'threw' : 'returned'
 }
 
-const ended = (pool: JobRunner, job: Job): Promise<JobEnd> => new Promise((end) => pool.run(job, end))
+const ended = (pool: JobRunner, job: FunctionJob): Promise<JobEnd> => new Promise((end) => pool.run(job, end))
 
 function failed(kind: FailureKind, detail: string, retryable = false): CallResult {
   return { status: 'failed', failure: { kind, retryable, detail } }

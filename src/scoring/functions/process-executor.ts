@@ -4,7 +4,7 @@ import { Child, type ChildOptions } from './child-process.ts'
 import { packChunk } from './chunk-message.ts'
 import type { FunctionSource, SourceTexts } from './discover.ts'
 import { FrameReader, frame, isMilliseconds, listOf, MalformedMessage, objectOf } from './frames.ts'
-import type { Chunk, Executor, ExecutorEvents, Job, JobResult, StartExecutor } from './job.ts'
+import type { Chunk, Executor, ExecutorEvents, FunctionJob, JobResult, StartExecutor } from './job.ts'
 import { decodeResult } from './node-messages.ts'
 import type { Stage } from './progress.ts'
 import { pythonJob, readPythonReply, resultOf } from './python-messages.ts'
@@ -130,7 +130,7 @@ const file = fileURLToPath(
 
 const nodeFormat: MessageFormat = {
   jobs: packChunk,
-  result: (encoded, chunk, at) => decodeResult(encoded, chunk[at] as Job),
+  result: (encoded, chunk, at) => decodeResult(encoded, chunk[at] as FunctionJob),
 }
 
 /** Starts processes for users' functions in TypeScript and JavaScript. */
@@ -171,7 +171,7 @@ sys.path.remove(${JSON.stringify(folder)}); main()`
 
 const pythonFormat: MessageFormat = {
   jobs: (chunk) => chunk.map(pythonJob),
-  result: (encoded, chunk, at) => resultOf(chunk[at] as Job, readPythonReply(encoded)),
+  result: (encoded, chunk, at) => resultOf(chunk[at] as FunctionJob, readPythonReply(encoded)),
 }
 
 /** Starts processes for Python functions. A process compiles a file's text when it first needs it. */

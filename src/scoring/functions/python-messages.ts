@@ -4,7 +4,7 @@ import type { Problem } from '../../core/errors.ts'
 import type { FailureKind, Json } from '../../core/sample/sample.ts'
 import { MalformedMessage, objectOf, textOf } from './frames.ts'
 import type { CallResult } from './function-host.ts'
-import type { Job, JobResult } from './job.ts'
+import type { FunctionJob, JobResult } from './job.ts'
 import { ContractViolation, checkQuestion, checkVerdict } from './worker/check-results.ts'
 import { flagged } from './worker/run-job.ts'
 
@@ -43,7 +43,7 @@ export function readPythonReply(encoded: unknown): PythonReply {
 }
 
 /** Encodes a job for the Python host. */
-export function pythonJob(job: Job): object {
+export function pythonJob(job: FunctionJob): object {
   if (job.type !== 'call') return job
   const sample = job.rows[0]?.sample
   return {
@@ -64,7 +64,7 @@ export function pythonJob(job: Job): object {
 }
 
 /** The reply as a result of the job. Verdicts are checked as those of JavaScript functions are. */
-export function resultOf(job: Job, reply: PythonReply): JobResult {
+export function resultOf(job: FunctionJob, reply: PythonReply): JobResult {
   if (job.type === 'describe') {
     return reply.kind ? described(job.name, reply.kind) : { type: 'invalid', reason: reasonOf(reply) }
   }
@@ -97,7 +97,7 @@ export function resultOf(job: Job, reply: PythonReply): JobResult {
 
 const bindings = new Map<string, PythonBinding>()
 
-function answerOf(job: Extract<Job, { type: 'call' }>, reply: PythonReply): CallResult {
+function answerOf(job: Extract<FunctionJob, { type: 'call' }>, reply: PythonReply): CallResult {
   if ((reply.question === undefined) === (job.op === 'preprocess'))
     throw new MalformedMessage('a reply is of unknown kind')
   if (reply.question !== undefined)

@@ -6,7 +6,7 @@ import { didYouMean } from '../../core/nearest-name.ts'
 import { packageVersion } from '../../core/package-version.ts'
 import type { Failure, Outcome, Sample, Score } from '../../core/sample/sample.ts'
 import { withoutThoughts } from '../engine/guard/answers.ts'
-import type { ScoreRequest } from '../engine/job.ts'
+import type { RowsToScore } from '../engine/job.ts'
 import type { FunctionDescription, FunctionHost } from '../functions/function-host.ts'
 import type { ForwardReply, ForwardRequest } from '../models/interface/ask.ts'
 import { fullGuard } from '../models/interface/model-config.ts'
@@ -39,7 +39,7 @@ export interface Gateway {
    * Throws synchronously: RG_REWARD_UNKNOWN, RG_OVERLOADED, RG_REQUEST_TOO_LARGE, RG_CLOSING. Rejects only with
    * RG_SAMPLES_FAILED, if the reward says `on_invalid: fail`. Otherwise every row has an outcome.
    */
-  score(job: ScoreJob): Promise<Scored>
+  score(job: GatewayJob): Promise<Scored>
   /** Every served plan. */
   rewards(): readonly Plan[]
   /** Throws RG_REWARD_UNKNOWN, with the nearest name. */
@@ -244,7 +244,8 @@ async function readReply(
   return { score: (read.status === 'verdicts' ? read.verdicts[0] : null) ?? null, failure: null }
 }
 
-export interface ScoreJob extends ScoreRequest {
+/** What a caller of the gateway asks for: rows, and the name of the reward that scores them. */
+export interface GatewayJob extends RowsToScore {
   readonly reward: string
   /** Milliseconds from now. The shortest of this, the reward's and the gateway's deadline applies. */
   readonly deadlineMs?: number | undefined
@@ -265,7 +266,7 @@ export interface Scored {
 }
 
 /** The same job with its callbacks wrapped by the guard. */
-function guardedJob(guard: ListenerGuard, job: ScoreJob): ScoreJob {
+function guardedJob(guard: ListenerGuard, job: GatewayJob): GatewayJob {
   const { onOutcome, onVote } = job
   if (!onOutcome && !onVote) return job
   return {
@@ -276,7 +277,7 @@ function guardedJob(guard: ListenerGuard, job: ScoreJob): ScoreJob {
 }
 
 /** Scores with the current runtime. Throws synchronously what the engine throws synchronously, before a streamed reply begins. */
-function scoreBy({ settings, engine }: Runtime, plan: Plan, job: ScoreJob, clock: Clock): Promise<Scored> {
+function scoreBy({ settings, engine }: Runtime, plan: Plan, job: GatewayJob, clock: Clock): Promise<Scored> {
   const { deadlineMs = Number.POSITIVE_INFINITY, onInvalid, holdsGroups } = job
   const longest = settings.limits.deadline_s * 1000
   const patience = Math.min(deadlineMs, plan.deadlineMs ?? Number.POSITIVE_INFINITY, longest)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ChunkPool } from '../../../src/scoring/functions/chunk-pool.ts'
-import type { ExecutorEvents, Job, JobEnd, JobResult } from '../../../src/scoring/functions/job.ts'
+import type { ExecutorEvents, FunctionJob, JobEnd, JobResult } from '../../../src/scoring/functions/job.ts'
 import type { Stage } from '../../../src/scoring/functions/progress.ts'
 import { type FakeClock, fakeClock } from '../../support/clock.ts'
 
@@ -43,7 +43,7 @@ function pooled(clock: FakeClock = fakeClock(), depth: 1 | 2 = 1) {
     restarts,
     run: (...names: string[]) => {
       for (const name of names)
-        pool.run({ name, type: 'describe' } satisfies Job, (end: JobEnd) => {
+        pool.run({ name, type: 'describe' } satisfies FunctionJob, (end: JobEnd) => {
           t.notOk(ends[name], `${name} ends once`)
           ends[name] = end.status
         })

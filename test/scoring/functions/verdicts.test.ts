@@ -19,7 +19,7 @@ import {
 } from '../../../src/scoring/functions/chunk-message.ts'
 import { FrameReader, frame } from '../../../src/scoring/functions/frames.ts'
 import type { Call } from '../../../src/scoring/functions/function-host.ts'
-import type { Job, JobResult } from '../../../src/scoring/functions/job.ts'
+import type { FunctionJob, JobResult } from '../../../src/scoring/functions/job.ts'
 import { boundedDetails, checkQuestion } from '../../../src/scoring/functions/worker/check-results.ts'
 import { bind, describe, runCall } from '../../../src/scoring/functions/worker/run-job.ts'
 import { failureOf, sampleOf } from '../../support/function-calls.ts'
@@ -242,7 +242,7 @@ const full: Sample = {
 }
 const { hasExtraInfo: _, ...withInfo } = bare
 const earlier = { rule: { score: { value: 1 }, texts: [] } }
-const call = (name: string, op: 'score' | 'preprocess', sample: Sample): Job => ({
+const call = (name: string, op: 'score' | 'preprocess', sample: Sample): FunctionJob => ({
   type: 'call',
   name,
   op,
@@ -251,7 +251,7 @@ const call = (name: string, op: 'score' | 'preprocess', sample: Sample): Job => 
 })
 
 t.test('a chunk arrives as it was sent, whatever its jobs', async (t) => {
-  const chunk: Job[] = [
+  const chunk: FunctionJob[] = [
     call('a', 'score', bare),
     call('a', 'score', full),
     call('a', 'score', withInfo),

@@ -1,5 +1,5 @@
 import type { FunctionSource } from '../discover.ts'
-import type { Chunk, Job, JobResult } from '../job.ts'
+import type { Chunk, FunctionJob, JobResult } from '../job.ts'
 import { idleMark, loadingMark, runningMark } from '../progress.ts'
 import { loader } from './load.ts'
 import { runJob } from './run-job.ts'
@@ -18,7 +18,7 @@ export function chunkRunner(
   return async (jobs, done) => {
     let until = Number.POSITIVE_INFINITY
     for (let index = 0; index < jobs.length; index++) {
-      const job = jobs[index] as Job
+      const job = jobs[index] as FunctionJob
       let loaded = functions.loaded.get(job.name)
       if (!loaded) {
         mark(loadingMark(index))

@@ -14,7 +14,7 @@ import type { Problem } from '../../../core/errors.ts'
 import type { Json, Score } from '../../../core/sample/sample.ts'
 import { type JsonValue, readJson } from '../../../grading/json/json.ts'
 import type { CallResult, CallRow } from '../function-host.ts'
-import type { Job, JobResult } from '../job.ts'
+import type { FunctionJob, JobResult } from '../job.ts'
 import {
   ContractViolation,
   checkQuestion,
@@ -26,10 +26,10 @@ import {
 import { errorPlace, errorText } from './error-text.ts'
 import type { Loaded } from './load.ts'
 
-type CallJob = Extract<Job, { type: 'call' }>
+type CallJob = Extract<FunctionJob, { type: 'call' }>
 
 /** Runs a job of a function that was loaded. Never throws. `isOwn`: see `runCall`. */
-export function runJob(loaded: Loaded, job: Job, isOwn = false): JobResult {
+export function runJob(loaded: Loaded, job: FunctionJob, isOwn = false): JobResult {
   if (!loaded.ok) return { type: 'invalid', reason: loaded.reason }
   if (job.type === 'describe') return describe(job.name, loaded.fn)
   return job.type === 'bind' ? bind(loaded.fn, job.options) : runCall(loaded.fn, job, isOwn)

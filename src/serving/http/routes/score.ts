@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
-import type { Gateway, ScoreJob, VoteEvent } from '../../../scoring/gateway/gateway.ts'
+import type { Gateway, GatewayJob, VoteEvent } from '../../../scoring/gateway/gateway.ts'
 import { nativeResultText, nativeSample, readNativeRows } from '../../../trainers/native.ts'
 import { shownAsk } from '../../telemetry/live/shown-row.ts'
 import { JudgeAnswers } from '../../telemetry/record/judge-answers.ts'
@@ -49,7 +49,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
     const reading = readNativeRows(samples, nonJsonLiteralsOf(request))
     const rows = reading instanceof Promise ? await reading : reading
     const explanation = explain ? new Explanation() : null
-    const job: ScoreJob = {
+    const job: GatewayJob = {
       reward,
       rows,
       onVote: explanation ? (event) => explanation.add(event) : undefined,
@@ -77,7 +77,7 @@ const begin = '{"results":['
 const endOf = (reward: object): string => `],"reward":${JSON.stringify(reward)}}`
 
 function* replyPieces(
-  rows: ScoreJob['rows'],
+  rows: GatewayJob['rows'],
   outcomes: readonly Outcome[],
   reward: { readonly name: string; readonly version: string },
   explanation: Explanation | null,
@@ -95,7 +95,7 @@ function* replyPieces(
 
 function* resultPieces(
   outcome: Outcome,
-  row: ScoreJob['rows'][number] | undefined,
+  row: GatewayJob['rows'][number] | undefined,
   explanation: Explanation | null,
 ): Generator<string> {
   const text = nativeResultText(outcome)
@@ -106,7 +106,7 @@ function* resultPieces(
 }
 
 /** One line per result with its index, in order of completion. With `on_invalid: fail` the last line is `{"error"}`. */
-function streamed(gateway: Gateway, job: ScoreJob, explanation: Explanation | null): Readable {
+function streamed(gateway: Gateway, job: GatewayJob, explanation: Explanation | null): Readable {
   const lines = new LineStream()
   const onOutcome = (index: number, outcome: Outcome) => lines.add(linePieces(index, outcome))
   function* linePieces(index: number, outcome: Outcome): Generator<string> {

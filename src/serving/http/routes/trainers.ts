@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { type MaybePromise, turnFor, turnForOne, workInSlices } from '../../../core/slices.ts'
-import type { Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
+import type { Gateway, GatewayJob } from '../../../scoring/gateway/gateway.ts'
 import {
   applyInvalidPolicy,
   type ParsedRequest,
@@ -194,7 +194,7 @@ export const shapeOf = ({ steps, formula }: Pick<Plan, 'steps' | 'formula'>): Re
  * Marks a request whose answers must wait for the rest of their group, because a step of the reward compares them. Throws
  * RG_REQUEST_INVALID if such a step exists and the trainer's format does not name the group.
  */
-function groupJob({ name, steps }: Plan, { group }: ParsedRequest): Pick<ScoreJob, 'holdsGroups'> {
+function groupJob({ name, steps }: Plan, { group }: ParsedRequest): Pick<GatewayJob, 'holdsGroups'> {
   const over = steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
   if (!over) return {}
   if (group) return { holdsGroups: true }
