@@ -1,3 +1,9 @@
+/**
+ * Canaries: samples with known verdicts that every instance of every judge is asked periodically. A server with a wrong chat
+ * template or broken weights looks healthy on its own /health. Canaries find it, take it out, and take it back when it judges
+ * correctly again.
+ */
+
 import type { Failure, Sample } from '../../core/sample/sample.ts'
 import type { StepContext } from '../engine/context.ts'
 import type { EngineParts } from '../engine/engine.ts'
@@ -9,12 +15,6 @@ import type { Vote } from '../engine/judge/votes.ts'
 import { rowOf } from '../engine/step.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import { type Probe, shippedProbes } from './probes.ts'
-
-/**
- * Canaries: samples with known verdicts that every instance of every judge is asked periodically. A server with a wrong chat
- * template or broken weights looks healthy on its own /health. Canaries find it, take it out, and take it back when it judges
- * correctly again.
- */
 
 /** How often instances are probed, and when one is ejected or restored. */
 export interface CanarySettings extends Tolerance {

@@ -1,3 +1,8 @@
+/**
+ * The composition root: builds from configs, reward functions and model servers a gateway that scores samples. It knows no HTTP.
+ * The server, the command line, the audit and the analysis all score through it.
+ */
+
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -16,11 +21,6 @@ import type { Plan } from '../plan/plan.ts'
 import { type OnInvalidSetting, onInvalidOf } from '../plan/reward-config.ts'
 import type { Keys } from './keys.ts'
 import { gatewayRooms, type LastReload, openReloader, type Runtime, type RuntimeOptions } from './runtime.ts'
-
-/**
- * The composition root: builds from configs, reward functions and model servers a gateway that scores samples. It knows no HTTP.
- * The server, the command line, the audit and the analysis all score through it.
- */
 
 export type { VoteEvent } from '../engine/events.ts'
 export { WaitTime } from '../engine/job.ts'

@@ -1,3 +1,8 @@
+/**
+ * Models by name: asks them, forwards requests to them, manages their instances and their GPU memory. Each reading of the configs
+ * has its own Models object; a model that stays the same is shared between them.
+ */
+
 import type { AskName } from '../../contract/index.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'

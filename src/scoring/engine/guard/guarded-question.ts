@@ -1,3 +1,8 @@
+/**
+ * The guard sits between the author's rm_preprocess and the judge. It renders prompts so that nothing in a sample can
+ * change a question's structure, and computes the question's identity.
+ */
+
 import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
 import { asksNothing } from '../../../contract/question.ts'
@@ -9,11 +14,6 @@ import { type KnownText, knownText, type Piece, RenderedMessage } from '../../mo
 import { longHash } from '../long-hash.ts'
 import { holds } from './answers.ts'
 import { neutralised, neutralising } from './look-alikes.ts'
-
-/**
- * The guard sits between the author's rm_preprocess and the judge. It renders prompts so that nothing in a sample can
- * change a question's structure, and computes the question's identity.
- */
 
 /** A question that can be sent to a pool. */
 export interface GuardedQuestion {
