@@ -3,7 +3,12 @@ import { hash } from 'node:crypto'
 import { closing, opening } from '../src/scoring/engine/guard/guarded-question.ts'
 import { neutralised } from '../src/scoring/engine/guard/look-alikes.ts'
 import { fullGuard } from '../src/scoring/models/interface/model-config.ts'
-import { bodyOf, knownText, questionJson, RenderedMessage } from '../src/scoring/models/interface/question-json.ts'
+import {
+  bodyOf,
+  knownText,
+  questionJson,
+  RenderedMessage,
+} from '../src/scoring/models/interface/question-json.ts'
 
 const line = 'We add the apples of the first day to those of the second day, and then we count again.\n'
 const text = Buffer.from(line.repeat(1600).slice(0, 128 * 1024)).toString()

@@ -45,7 +45,9 @@ in use.`,
           () => {},
         ),
     )
-    const simulated = values.simulate ? await (await import('./simulated-servers.ts')).startSimulatedServers({ all: true }) : null
+    const simulated = values.simulate
+      ? await (await import('./simulated-servers.ts')).startSimulatedServers({ all: true })
+      : null
     try {
       const { openServer } = await import('./server.ts')
       opening = openServer({

@@ -4,8 +4,6 @@
  * (vllm/entrypoints/generate/generative_scoring/serving.py). So prompts are tokenized and counted first.
  */
 import type { Asks } from '../../contract/index.ts'
-import type { RenderedInput } from './interface/ask.ts'
-import { allOrNone, type CancelToken } from './interface/cancel-token.ts'
 import type { Settings } from './backends/backend.ts'
 import { shares } from './backends/generated-text.ts'
 import {
@@ -15,6 +13,8 @@ import {
   dispatch,
   type UpstreamRequest,
 } from './dispatch/dispatch.ts'
+import type { RenderedInput } from './interface/ask.ts'
+import { allOrNone, type CancelToken } from './interface/cancel-token.ts'
 import { loadOf } from './pool/capacity.ts'
 import type { ParsedReply } from './transport/reply.ts'
 import { itemsOf, type JsonObject, malformedReply, readJson, usage } from './transport/reply.ts'

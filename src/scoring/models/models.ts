@@ -8,6 +8,10 @@ import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { heapShare } from '../../core/heap-share.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
+import { countTokens } from './count-tokens.ts'
+import { askError } from './dispatch/dispatch.ts'
+import { answerCache } from './dispatch/shared-answers.ts'
+import { forward } from './forward.ts'
 import {
   type Answered,
   AskError,
@@ -19,10 +23,6 @@ import {
 } from './interface/ask.ts'
 import type { ModelEvents } from './interface/events.ts'
 import type { InstanceConfig, ModelConfig } from './interface/model-config.ts'
-import { countTokens } from './count-tokens.ts'
-import { askError } from './dispatch/dispatch.ts'
-import { answerCache } from './dispatch/shared-answers.ts'
-import { forward } from './forward.ts'
 import { GpuTenants } from './memory/gpu-tenants.ts'
 import type { Model } from './model.ts'
 import { type OpenModel, openModel, type SharedParts } from './open-model.ts'

@@ -13,6 +13,8 @@ import {
   stepFigures,
   termDistributions,
 } from './distributions.ts'
+import { loadScored, rowsOf } from './scored-table.ts'
+import { type HighValue, highValueDefaults } from './signal.ts'
 import {
   groupsByBest,
   makeSignal,
@@ -22,8 +24,6 @@ import {
   solvedFigures,
   sourceFigures,
 } from './source-figures.ts'
-import { loadScored, rowsOf } from './scored-table.ts'
-import { type HighValue, highValueDefaults } from './signal.ts'
 import { isTrainingLog, readTrainingRun, type TrainingRun } from './training-run.ts'
 
 /** The figures of scored files. `file` is an index into `files`. */

@@ -1,7 +1,7 @@
 import type { Analysis } from '../analysis/analysis.ts'
 import { fixed } from '../analysis/decimals.ts'
-import type { SourceFigures } from '../analysis/source-figures.ts'
 import type { Warning } from '../analysis/readings.ts'
+import type { SourceFigures } from '../analysis/source-figures.ts'
 import type { TrainingRun } from '../analysis/training-run.ts'
 
 /** A column. `right` aligns figures to the right. */

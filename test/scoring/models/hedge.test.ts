@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { AskRequest } from '../../../src/scoring/models/interface/ask.ts'
 import { Hedge } from '../../../src/scoring/models/dispatch/hedge.ts'
+import type { AskRequest } from '../../../src/scoring/models/interface/ask.ts'
 import { openModels } from '../../../src/scoring/models/models.ts'
 import { slowInstanceFilter } from '../../../src/scoring/models/pool/balance.ts'
 import type { PoolMember } from '../../../src/scoring/models/pool/pool-member.ts'

@@ -10,7 +10,12 @@ import { isWordless } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { Rendered, RenderedInput } from '../../models/interface/ask.ts'
 import { fullGuard, type GuardConfig } from '../../models/interface/model-config.ts'
-import { type KnownText, knownText, type Piece, RenderedMessage } from '../../models/interface/question-json.ts'
+import {
+  type KnownText,
+  knownText,
+  type Piece,
+  RenderedMessage,
+} from '../../models/interface/question-json.ts'
 import { longHash } from '../long-hash.ts'
 import { holds } from './answers.ts'
 import { neutralised, neutralising } from './look-alikes.ts'

@@ -82,9 +82,7 @@ export async function dispatch<T>(
         member.giveBack(work.load)
         throw abandoned()
       }
-      return await (to.hedge
-        ? hedged(to, member, work, stop, log)
-        : plain(to, member, work, stop, log))
+      return await (to.hedge ? hedged(to, member, work, stop, log) : plain(to, member, work, stop, log))
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error
       fault = error

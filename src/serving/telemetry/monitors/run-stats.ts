@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { figureStatus, figures } from './run-figures.ts'
 import type { WatchedRun } from './monitors.ts'
+import { figureStatus, figures } from './run-figures.ts'
 import { isConstant, meanOf, type StepStats } from './step-stats.ts'
 import type { Trends } from './trend-detector.ts'
 
