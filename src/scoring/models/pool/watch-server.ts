@@ -1,8 +1,12 @@
+/**
+ * Watches a server while calls are in flight: keeps its own queue short, so that questions wait where they can still be moved,
+ * and finds out whether it hangs. Both read what the server says at /metrics.
+ */
 import type { AskName } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Backend, Translation } from '../backends/backend.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import type { Reply } from '../transport/transport.ts'
+import type { HttpMessage, Reply } from '../transport/transport.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { PoolMember } from './pool-member.ts'
 
@@ -55,7 +59,7 @@ export function watchServerQueue(
 
   const look = async (): Promise<void> => {
     const before = endpoint.inFlight
-    const text = before > 0 ? await metricsOf(endpoint, { headers, ms: everyMs }) : null
+    const text = before > 0 ? await metricsOf(endpoint, headers, everyMs) : null
     if (isEnded) return
     const running = text === null ? null : sumOf(text, [names.running])
     const waiting = text === null ? null : sumOf(text, [names.waiting])
@@ -80,37 +84,6 @@ export function watchServerQueue(
     cancel()
     endpoint.setMaxInFlight(endless)
   }
-}
-
-const mostReplyBytes = 16 * 1024 * 1024
-
-/** The text of a server's /metrics, in Prometheus format; null if there was none in time. */
-async function metricsOf(
-  endpoint: Endpoint,
-  { headers, ms }: { readonly headers: Record<string, string>; readonly ms: number },
-): Promise<string | null> {
-  const message = { method: 'GET', path: '/metrics', headers, body: null } as const
-  try {
-    const { status, text } = await endpoint.replyTo(message, ms, mostReplyBytes)
-    return status === 200 ? text : null
-  } catch {
-    return null
-  }
-}
-
-/** The sum of all series of these metrics in a Prometheus text; null if there is none. */
-function sumOf(text: string, names: readonly string[]): number | null {
-  let sum: number | null = null
-  for (const name of names)
-    for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
-      const after = text[at + name.length]
-      if ((at > 0 && text[at - 1] !== '\n') || (after !== '{' && after !== ' ')) continue
-      const end = text.indexOf('\n', at)
-      const line = text.slice(at, end < 0 ? undefined : end)
-      const value = Number(line.slice(line.lastIndexOf(' ') + 1))
-      if (Number.isFinite(value)) sum = (sum ?? 0) + value
-    }
-  return sum
 }
 
 /** Settings of the watchdog of one member. */
@@ -215,7 +188,8 @@ async function answers(member: PoolMember, settings: ProgressSettings): Promise<
   for (const question of shortestQuestions(backend, member.lastAsk)) {
     const leftMs = until - settings.clock.now()
     if (leftMs <= 0) return false
-    const reply = await replied(member, question, leftMs, settings)
+    const message = { method: 'POST', headers: settings.headers, ...question } as const
+    const reply = await replied(member.endpoint, message, leftMs)
     if (reply === null) return false
     if (reply.status === 200) return true
   }
@@ -244,22 +218,42 @@ function shortestQuestions(backend: Backend, lastAsk: AskName): readonly Transla
 async function tokensCounted(member: PoolMember, settings: ProgressSettings): Promise<number | null> {
   const { tokenCounters } = settings.backend
   if (tokenCounters.length === 0) return null
-  const { headers } = settings
-  const text = await metricsOf(member.endpoint, { headers, ms: doubtMs / 2 })
+  const text = await metricsOf(member.endpoint, settings.headers, doubtMs / 2)
   return text === null ? null : sumOf(text, tokenCounters)
 }
 
-/** The reply; null if there was none in time. */
-async function replied(
-  { endpoint }: PoolMember,
-  { path, body }: Translation,
+/** The text of a server's /metrics, in Prometheus format; null if there was none in time. */
+async function metricsOf(
+  endpoint: Endpoint,
+  headers: Record<string, string>,
   ms: number,
-  { headers }: ProgressSettings,
-): Promise<Reply | null> {
-  const message = { method: 'POST', path, headers, body } as const
+): Promise<string | null> {
+  const reply = await replied(endpoint, { method: 'GET', path: '/metrics', headers, body: null }, ms)
+  return reply?.status === 200 ? reply.text : null
+}
+
+const mostReplyBytes = 16 * 1024 * 1024
+
+/** The reply; null if there was none in time. */
+async function replied(endpoint: Endpoint, message: HttpMessage, ms: number): Promise<Reply | null> {
   try {
     return await endpoint.replyTo(message, ms, mostReplyBytes)
   } catch {
     return null
   }
+}
+
+/** The sum of all series of these metrics in a Prometheus text; null if there is none. */
+function sumOf(text: string, names: readonly string[]): number | null {
+  let sum: number | null = null
+  for (const name of names)
+    for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
+      const after = text[at + name.length]
+      if ((at > 0 && text[at - 1] !== '\n') || (after !== '{' && after !== ' ')) continue
+      const end = text.indexOf('\n', at)
+      const line = text.slice(at, end < 0 ? undefined : end)
+      const value = Number(line.slice(line.lastIndexOf(' ') + 1))
+      if (Number.isFinite(value)) sum = (sum ?? 0) + value
+    }
+  return sum
 }
