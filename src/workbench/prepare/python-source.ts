@@ -1,6 +1,7 @@
 /**
  * Reads the Python syntax in published rows: literals and lists of calls. Values are returned as JSON text,
- * which keeps the spelling of numbers.
+ * which keeps the spelling of numbers. Rewards read lists with `readPythonList` in grading instead: it rejects
+ * what their published parsers reject, while this reader takes whatever rows contain.
  */
 
 /** A call: its dotted name and its arguments as the text of a JSON object. */

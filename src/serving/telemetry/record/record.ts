@@ -41,12 +41,6 @@ export interface RecordParts extends Pick<RowParts, 'samplingOf'> {
   readonly events?: RecordEvents
 }
 
-/** Listens to the engine; never delays a request. */
-interface Recorder extends Required<Pick<EngineEvents, 'voted' | 'done'>> {
-  /** Writes the waiting rows, then closes the file. Later rows are dropped. */
-  close(): Promise<void>
-}
-
 /** Rows that wait to be serialized, and the bytes of all their fields. A larger request waits alone. */
 const maxWaiting = { rows: 65_536, bytes: 128 * 1024 * 1024 }
 /** Questions and answers of rows that wait or are still being scored. */
@@ -62,11 +56,11 @@ const rest = 19
 
 const compress = promisify(gzip)
 
-/** Opens a file only when the first row is written. */
+/** Listens to the engine and never delays a request. Opens a file only when the first row is written. */
 export function openRecord(
   settings: RecordSettings,
   { clock, guard, events = {}, samplingOf }: RecordParts,
-): Recorder {
+): Required<Pick<EngineEvents, 'voted' | 'done'>> & { close(): Promise<void> } {
   const answers = new JudgeAnswers(maxAnswerBytes)
   const parts: RowParts = {
     keep: textKeeper(settings.text),
@@ -217,6 +211,7 @@ export function openRecord(
       weighed = weighed.then(() => rest).catch(() => {})
       return rest
     },
+    /** Writes the waiting rows, then closes the file. Later rows are dropped. */
     async close() {
       isClosed = true
       await weighed
