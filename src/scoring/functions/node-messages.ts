@@ -181,7 +181,13 @@ function readQuestion(
   }
 }
 
-const kinds: readonly unknown[] = ['rule', 'group-rule', 'model', 'pair', 'list'] satisfies FunctionKind[]
+const kinds: readonly unknown[] = Object.keys({
+  rule: true,
+  'group-rule': true,
+  model: true,
+  pair: true,
+  list: true,
+} satisfies Record<FunctionKind, true>)
 const asks: readonly unknown[] = [null, ...askNames]
 
 function readDescription(encoded: unknown, name: string): JobResult {

@@ -1,3 +1,8 @@
+/**
+ * What `analyze` computes: the figures come from the other files of this folder, `Analysis` collects them, and
+ * `report/tables.ts` shows them.
+ */
+
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { withDuckDb } from '../dataset/parquet.ts'
 import {

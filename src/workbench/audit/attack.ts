@@ -1,3 +1,5 @@
+/** What an attack of the audit is and what it is made from. The attacks themselves are in `catalogue/`. */
+
 import { GatewayError } from '../../core/errors.ts'
 import { type Json, promptText, type Sample } from '../../core/sample/sample.ts'
 import { eachRow } from '../dataset/row.ts'

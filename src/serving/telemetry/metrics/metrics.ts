@@ -1,3 +1,5 @@
+/** All metrics, and those of the server itself: requests, reloads, the record, monitors, listeners. */
+
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { CanaryEvents } from '../../../scoring/canary/canary.ts'
 import type { EngineEvents } from '../../../scoring/engine/events.ts'

@@ -1,3 +1,5 @@
+/** Metrics of scoring: the engine, reward functions, models and their instances, canaries. `metrics.ts` has the server's own. */
+
 import { eachInSlices } from '../../../core/slices.ts'
 import type { CanaryEvents } from '../../../scoring/canary/canary.ts'
 import type { EngineEvents } from '../../../scoring/engine/events.ts'
