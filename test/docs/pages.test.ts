@@ -87,7 +87,11 @@ t.test('the page of trainers has every format with its deadline and how it says 
     [...new Set(Object.values(routes).map(({ invalid }) => invalid))].join(' '),
   ])
   const said = rowsOf(trainersPage, 'Deadlines, invalid samples, retries').map(
-    ([name, deadline, , invalid = '']) => [name, deadline, invalid.match(/\b(?:number|marked)\b/g)?.join(' ')],
+    ([name, deadline, , invalid = '']) => [
+      name,
+      deadline,
+      invalid.match(/\b(?:number|marked)\b/g)?.join(' '),
+    ],
   )
   t.strictSame(said.sort(), wanted.sort(), 'npm run generate adds rows of what is missing')
 })
