@@ -48,7 +48,7 @@ for (const [name, { path, body }] of Object.entries(kinds))
       return cpuMs / count
     }
     // The first request of a kind is compiled, and a busy machine makes one dearer: the least of some tries counts.
-    for (let warmedUp = 0; warmedUp < 4; warmedUp++) await costOf(few)
+    for (let warmedUp = 0; warmedUp < 2; warmedUp++) await costOf(few)
     let least = Number.POSITIVE_INFINITY
     for (let tried = 0; tried < tries && least > mostGrowth; tried++) {
       const small = (await costOf(few)) + (await costOf(few))

@@ -254,7 +254,7 @@ t.test('analyze names each input that it cannot read', async (t) => {
   for (const [argv, code, stderr] of cases) t.match(await runCommand(['analyze', ...argv]), { code, stderr })
 })
 
-t.test('explain shows a record step by step, and its arithmetic ends at the reward', async (t) => {
+t.test('explain', async (t) => {
   const folder = join(t.testdir(), 'records')
   const { servers, config } = await testModel(t, 1, { policy: 'constant', constant: 1 })
   const rule = { name: 'rule', function: 'echo-rule' }
@@ -268,32 +268,41 @@ t.test('explain shows a record step by step, and its arithmetic ends at the rewa
   await outcomesOf(gateway, 'judged', rows, { requestId: 'req.1' })
   await outcomesOf(gateway, 'worked', [sampleOf('1', { id: 'x\u202e\u001b[2J' })], { requestId: 'req.2' })
   await gateway.close(0)
-  const explain = async (id: string, ...more: string[]) =>
-    runCommand(['explain', id, '--records', folder, ...more])
+  const explain = async (id: string) => (await runCommand(['explain', id, '--records', folder])).stdout
 
-  const scored = (await explain('req.1:0')).stdout.trim().split('\n')
-  t.match(scored[0], /^req\.1:0: sample "s-0\.5", scored 20/)
-  t.ok(scored.includes('1. rule: score 0.5; begins with 1 x 0.5 = 0.5'), scored.join('\n'))
-  t.ok(scored.includes('2. quality: score 1; 0.5 + 0.5 x 1 = 1'))
-  t.ok(scored.includes('3. again: score 0.5; 1 x 2 x 0.5 = 1'))
-  t.match(
-    scored.join('\n'),
-    new RegExp(`draw 0 of judge at ${servers[0]?.url} \\(call, 1 attempt, .*answer "1": verdict 1`),
-  )
-  t.equal(scored.at(-1), 'reward = 1')
+  t.test('shows a record step by step, in arithmetic that ends at the reward', async (t) => {
+    const scored = (await explain('req.1:0')).trim().split('\n')
+    t.match(scored[0], /^req\.1:0: sample "s-0\.5", scored 20/)
+    t.ok(scored.includes('1. rule: score 0.5; begins with 1 x 0.5 = 0.5'), scored.join('\n'))
+    t.ok(scored.includes('2. quality: score 1; 0.5 + 0.5 x 1 = 1'))
+    t.ok(scored.includes('3. again: score 0.5; 1 x 2 x 0.5 = 1'))
+    t.equal(scored.at(-1), 'reward = 1')
+  })
 
-  t.match((await explain('req.1:1')).stdout, /2\. quality: off: the gate 'rule >= 0\.5' does not hold/)
-  t.match(
-    (await explain('req.1:2')).stdout,
-    /1\. rule: failed: rule_error: .*\nNo reward: rule_error in rule/s,
-  )
-  const worked = (await explain('req.2:0')).stdout
-  t.match(worked, /formula: rule \* 3\n.*reward = /s)
-  t.notOk(
-    ['\u001b', '\u202e'].some((char) => worked.includes(char)),
-    'text of a sample cannot act on the terminal',
-  )
-  t.match((await explain('req.1')).stdout, /^req\.1:0 {2}1\nreq\.1:1 {2}0\nreq\.1:2 {2}rule_error\n$/)
+  t.test('shows what a judge answered, where, and what was read', async (t) => {
+    t.match(
+      await explain('req.1:0'),
+      new RegExp(`draw 0 of judge at ${servers[0]?.url} \\(call, 1 attempt, .*answer "1": verdict 1`),
+    )
+  })
+
+  t.test('says why a step is off', async (t) => {
+    t.match(await explain('req.1:1'), /2\. quality: off: the gate 'rule >= 0\.5' does not hold/)
+  })
+
+  t.test('says why there is no reward', async (t) => {
+    t.match(await explain('req.1:2'), /1\. rule: failed: rule_error: .*\nNo reward: rule_error in rule/s)
+  })
+
+  t.test('shows the formula, and no text of a sample that could act on the terminal', async (t) => {
+    const worked = await explain('req.2:0')
+    t.match(worked, /formula: rule \* 3\n.*reward = /s)
+    t.notOk(['\u001b', '\u202e'].some((char) => worked.includes(char)))
+  })
+
+  t.test('lists the rows of a request', async (t) => {
+    t.match(await explain('req.1'), /^req\.1:0 {2}1\nreq\.1:1 {2}0\nreq\.1:2 {2}rule_error\n$/)
+  })
 })
 
 t.test('explain says where it looked for a missing record', async (t) => {

@@ -8,58 +8,69 @@ const rows = join('test/fixtures/audit/numbers.jsonl')
 const weak = ['--reward-functions', join('test/fixtures/weak-rewards')]
 const run = (...argv: string[]) => runCommand(['audit', ...argv])
 
-t.test('a sound reward passes the audit, which also counts right answers and near misses', async (t) => {
+t.test('the audit of a sound reward', async (t) => {
   const { code, stdout, stderr } = await run('--function', 'gsm8k-progressive', '--input', rows)
-  t.equal(stderr, '')
-  t.equal(code, 0, stdout)
-  t.match(stdout, /^gsm8k-progressive \(version [0-9a-f]{16}\), 3 rows$/m)
-  t.match(stdout, 'right answers: mean 1, paid above the worst text 3/3 (43.8 % to 100 %)')
-  t.match(stdout, 'near misses: mean 0.1, paid below the right answer 3/3')
-  t.match(stdout, /^hedge +0\/\d+ +0 % to [\d.]+ % +0 +[\d.]+$/m)
-  t.match(stdout, 'No attack succeeded.')
-  t.match(stdout, /\nPASSED: none of \d+ attacks is paid as much as a right answer\n$/)
-})
 
-t.test('audit exits with 1 and names the attack if a reward pays for an empty answer', async (t) => {
-  const args = ['--function', 'weak-vacuous', ...weak, '--input', rows, '--rows', '1']
-  const { code, stdout } = await run(...args)
-  t.equal(code, 1)
-  t.match(stdout, /FAILED: .*vacuous\/I do not know/)
-  const json = await run(...args, '--format', 'json')
-  t.equal(json.code, 1)
-  const findings = JSON.parse(json.stdout)
-  t.equal(findings.rows, 1)
-  t.ok(findings.paysForNothing.includes('vacuous/I do not know'))
-  const report = join(t.testdir({}), 'audit.xml')
-  t.equal((await run(...args, '--format', 'junit', '--output', report)).code, 1)
-  const xml = readFileSync(report, 'utf8')
-  t.match(xml, /<testsuite name="vacuous" tests="\d+" failures="\d+">/)
-  t.match(xml, /name="I do not know"><failure message="1 of 1 paid more than earned, 1 of them in full"\/>/)
-  t.notOk(
-    [...xml].some((letter) => letter < '\t'),
-    'no control characters',
+  t.test('passes: no attack is paid', async (t) => {
+    t.equal(stderr, '')
+    t.equal(code, 0, stdout)
+    t.match(stdout, 'No attack succeeded.')
+    t.match(stdout, /\nPASSED: none of \d+ attacks is paid as much as a right answer\n$/)
+  })
+
+  t.test('counts what right answers and near misses are paid', async (t) => {
+    t.match(stdout, 'right answers: mean 1, paid above the worst text 3/3 (43.8 % to 100 %)')
+    t.match(stdout, 'near misses: mean 0.1, paid below the right answer 3/3')
+  })
+
+  t.test(
+    'says which version of the function it tried on how many rows, and each family of attacks',
+    async (t) => {
+      t.match(stdout, /^gsm8k-progressive \(version [0-9a-f]{16}\), 3 rows$/m)
+      t.match(stdout, /^hedge +0\/\d+ +0 % to [\d.]+ % +0 +[\d.]+$/m)
+    },
   )
 })
 
-t.test(
-  'audit exits with 1 and shows a text if an attack is paid in full; --accept permits it (M32)',
-  async (t) => {
-    const args = [
-      '--function',
-      'weak-substring',
-      ...weak,
-      '--input',
-      rows,
-      '--rows',
-      '1',
-      '--against',
-      'rule',
-    ]
+t.test('the audit of a reward that pays for an empty answer', async (t) => {
+  const args = ['--function', 'weak-vacuous', ...weak, '--input', rows, '--rows', '1']
+
+  t.test('exits with 1 and names the attack', async (t) => {
     const { code, stdout } = await run(...args)
+    t.equal(code, 1)
+    t.match(stdout, /FAILED: .*vacuous\/I do not know/)
+  })
+
+  t.test('says the same in JSON', async (t) => {
+    const { code, stdout } = await run(...args, '--format', 'json')
+    t.equal(code, 1)
+    const findings = JSON.parse(stdout)
+    t.equal(findings.rows, 1)
+    t.ok(findings.paysForNothing.includes('vacuous/I do not know'))
+  })
+
+  t.test('says the same in JUnit, without control characters', async (t) => {
+    const report = join(t.testdir({}), 'audit.xml')
+    t.equal((await run(...args, '--format', 'junit', '--output', report)).code, 1)
+    const xml = readFileSync(report, 'utf8')
+    t.match(xml, /<testsuite name="vacuous" tests="\d+" failures="\d+">/)
+    t.match(xml, /name="I do not know"><failure message="1 of 1 paid more than earned, 1 of them in full"\/>/)
+    t.notOk([...xml].some((letter) => letter < '\t'))
+  })
+})
+
+t.test('the audit of a reward that pays an attack in full (M32)', async (t) => {
+  const args = ['--function', 'weak-substring', ...weak, '--input', rows, '--rows', '1', '--against', 'rule']
+  const { code, stdout } = await run(...args)
+  const { failing, passed, attacks } = JSON.parse((await run(...args, '--format', 'json')).stdout)
+
+  t.test('exits with 1 and shows a text that is paid', async (t) => {
     t.equal(code, 1, 'a hedge knows the task, and is paid for nothing')
     t.match(stdout, /\nFAILED: \d+ attacks are paid as much as a right answer: hedge\//)
     t.match(stdout, /\nfor example:\n {2}hedge\/[^\n]*: row "0", paid 1 for "The answer could be [^\n]*42/)
-    const { failing, passed, attacks } = JSON.parse((await run(...args, '--format', 'json')).stdout)
+  })
+
+  t.test('names in JSON each attack that is paid, with an example', async (t) => {
     t.equal(passed, false)
     const paid = attacks.filter((one: { paidInFull: number }) => one.paidInFull > 0)
     t.strictSame(
@@ -68,19 +79,20 @@ t.test(
     )
     for (const { name, example } of paid)
       t.match(example, { row: '0', attack: name, response: /\w/, reward: 1, paidInFull: true })
+  })
 
+  t.test('passes only where --accept names all that is paid, by families or single attacks', async (t) => {
     const [first = '', ...others] = [
       ...new Set(failing.map((name: string) => name.split('/')[0])),
     ] as string[]
-    // A whole family by its name, or single attacks.
     const ofFirst = failing.filter((name: string) => name.startsWith(`${first}/`))
     const accepted = [...others, ...ofFirst].flatMap((name) => ['--accept', name])
     const passing = await run(...args, ...accepted)
     t.equal(passing.code, 0, passing.stdout)
     t.match(passing.stdout, /\nPASSED: /)
     t.equal((await run(...args, ...accepted.slice(2))).code, 1, 'the other families count')
-  },
-)
+  })
+})
 
 t.test('--fail-above applies to each attack', async (t) => {
   const args = ['--function', 'weak-substring', ...weak, '--input', rows, '--rows', '1', '--against', 'rule']
@@ -108,26 +120,29 @@ t.test('score and audit accept and refuse the same files (M33)', async (t) => {
   t.match(JSON.parse(invalid.stdout), { valid: false, failure: { detail: /there is no field "nearmiss"/ } })
 })
 
-t.test('audit names wrong arguments and rows', async (t) => {
+t.test('audit names the row that it cannot use', async (t) => {
+  const cases: [file: string, stderr: RegExp][] = [
+    ['', /has no rows/],
+    ['{"response": 1', /row 1: the line is not JSON/],
+    ['{"response": "a", "near_miss": 1}', /near_miss must be a string/],
+    ['{"near_miss": []}', /row 1 has no right answer/],
+  ]
   const file = join(t.testdir({}), 'rows.jsonl')
-  const said = async (text: string) => {
+  for (const [text, stderr] of cases) {
     writeFileSync(file, text)
-    const { code, stderr } = await run('--function', 'gsm8k', '--input', file)
-    t.equal(code, 2)
-    return stderr
+    t.match(await run('--function', 'gsm8k', '--input', file), { code: 2, stderr }, text)
   }
-  t.match(await said(''), /has no rows/)
-  t.match(await said('{"response": 1'), /row 1: the line is not JSON/)
-  t.match(await said('{"response": "a", "near_miss": 1}'), /near_miss must be a string/)
-  t.match(await said('{"near_miss": []}'), /row 1 has no right answer/)
+})
+
+t.test('audit exits with 2 for arguments that it cannot use', async (t) => {
   for (const wrong of [
     [],
     ['--function', 'gsm8k'],
     ['--function', 'gsm8k', '--input', rows, '--fail-above', '2'],
+    ['--function', 'gsm8k', '--input', rows, '--format', 'xml'],
+    ['--function', 'gsm8k', '--input', 'none.jsonl'],
   ])
-    t.equal((await run(...wrong)).code, 2)
-  t.equal((await run('--function', 'gsm8k', '--input', rows, '--format', 'xml')).code, 2)
-  t.equal((await run('--function', 'gsm8k', '--input', 'none.jsonl')).code, 2)
+    t.equal((await run(...wrong)).code, 2, wrong.join(' '))
 })
 
 t.test('the confidence interval of a share equals the published one', async (t) => {

@@ -89,50 +89,65 @@ t.test('each old setting is an error that names the new setting and --fix', asyn
   )
 })
 
-t.test(
-  '--fix rewrites the files, reports each change with its line, and the result passes check',
-  async (t) => {
-    const folder = t.testdir({ ...files, link: t.fixture('symlink', 'gateway.yaml') })
-    const { mode } = statSync(join(folder, 'own.yaml'))
-    const { code, text } = await check('--fix', folder, ...own(folder))
+t.test('--fix on a folder', async (t) => {
+  const folder = t.testdir({ ...files, link: t.fixture('symlink', 'gateway.yaml') })
+  const { mode } = statSync(join(folder, 'own.yaml'))
+  const { code, text } = await check('--fix', folder, ...own(folder))
+  const fixed = configsOf(folder)
+
+  t.test('writes what passes check', async (t) => {
     t.equal(code, 0)
+    t.match(text, /2 rewards and 1 model in order\n$/)
+  })
+
+  t.test('reports each change with its line', async (t) => {
     t.match(text, `fixed ${join(folder, 'own.yaml')}:5: \`soft: true\` is \`verdict: expected\` now\n`)
     t.match(
       text,
       `fixed ${join(folder, 'gateway.yaml')}:11: \`limits.leave_s\` is \`shutdown.pre_stop_s\` now\n`,
     )
     t.equal(text.match(/^fixed /gm)?.length, 12)
-    t.match(text, /2 rewards and 1 model in order\n$/)
-    const fixed = configsOf(folder)
+  })
+
+  t.test('keeps comments, and what is still valid', async (t) => {
     t.match(
       fixed['gateway.yaml'],
       'shutdown:\n  # proxies\n  pre_stop_s: 1\n  grace_s: 2\ntrainers: { slime: { ground_truth_file',
     )
     t.match(fixed['own.yaml'], 'theirs, options: { mode: sound }', 'what a function still takes stays')
+  })
+
+  t.test('keeps the mode of a file, and leaves nothing beside it', async (t) => {
     t.equal(statSync(join(folder, 'own.yaml')).mode, mode)
     t.strictSame(
       readdirSync(folder).filter((name) => name.includes('unfinished')),
       [],
     )
+  })
+
+  t.test('changes nothing when run again', async (t) => {
     const again = await check('--fix', folder, ...own(folder))
     t.notMatch(again.text, /^(fixed|left) /m)
-    t.strictSame(configsOf(folder), fixed, 'a second run changes nothing')
-  },
-)
-
-t.test('--fix changes only named, readable files, and keeps symbolic links', async (t) => {
-  const folder = t.testdir({
-    ...files,
-    broken: { 'gateway.yaml': 'wires: {\n' },
-    linked: { 'gateway.yaml': t.fixture('symlink', '../gateway.yaml') },
+    t.strictSame(configsOf(folder), fixed)
   })
+})
+
+t.test('--fix changes no file that is not named', async (t) => {
+  const folder = t.testdir(files)
   const { code, text } = await check('--fix', join(folder, 'own.yaml'), ...own(folder))
   t.match(code, { code: 'RG_CONFIG_INVALID' }, 'the gateway file beside it still has old names')
   t.equal(text.match(/^fixed /gm)?.length, 3)
   t.equal(configsOf(folder)['gateway.yaml'], old['gateway.yaml'])
-  const broken = join(folder, 'broken/gateway.yaml')
+})
+
+t.test('--fix changes no file that is not valid YAML', async (t) => {
+  const broken = join(t.testdir({ 'gateway.yaml': 'wires: {\n' }), 'gateway.yaml')
   t.match((await check('--fix', broken)).code, { code: 'RG_CONFIG_INVALID' })
   t.equal(readFileSync(broken, 'utf8'), 'wires: {\n')
+})
+
+t.test('--fix writes the file that a symbolic link names, and keeps the link', async (t) => {
+  const folder = t.testdir({ ...files, linked: { 'gateway.yaml': t.fixture('symlink', '../gateway.yaml') } })
   const link = join(folder, 'linked/gateway.yaml')
   t.match((await check('--fix', link)).text, /^fixed /)
   t.ok(lstatSync(link).isSymbolicLink())

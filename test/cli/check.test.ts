@@ -252,18 +252,12 @@ t.test('check names arguments, files and rows that it cannot use', async (t) => 
 
 const judgeA = { model: 'judge-a' }
 
-t.test('prepared data passes check, and an error in it exits with 1', async (t) => {
+t.test('check --data', async (t) => {
   const folder = t.testdir()
   const at = (name: string): string => join(folder, name)
   writeFileSync(at('source.json'), JSON.stringify(sources.rider?.(20)))
   const made = await runCommand([
-    'prepare',
-    'rider',
-    at('source.json'),
-    '--output',
-    at('data'),
-    '--files',
-    'both',
+    ...['prepare', 'rider', at('source.json'), '--output', at('data'), '--files', 'both'],
   ])
   t.equal(made.code, 0)
   const [a, b] = [await simulated(t, judgeA), await simulated(t, { model: 'judge-b' })]
@@ -271,33 +265,36 @@ t.test('prepared data passes check, and an error in it exits with 1', async (t) 
   const configs = ['rm-configs/rider.yaml', 'rm-configs/gateway.yaml']
   const checkData = (...argv: string[]) => runCommand(['check', ...configs, '--data', ...argv], { env })
 
-  const clean = await checkData(at('data/train.parquet'), '--strict')
-  t.equal(clean.code, 0, clean.stdout)
-  t.match(clean.stdout, /row 3, step consistency: what judge-b would be asked\n\[user\]\n请比较/)
-  t.match(clean.stdout, /rider +1 +20\n/)
-  t.match(clean.stdout, /20 rows of .* for rider: 0 errors, 0 warnings, 0 notes\n$/)
-
-  const row = { prompt: 'Hi?', data_source: 'rider', reward_model: { ground_truth: 'no JSON' } }
-  writeFileSync(at('bad.jsonl'), `${JSON.stringify(row)}\n${JSON.stringify(row)}\n`)
-  const bad = await checkData(at('bad.jsonl'), '--format', 'json')
-  t.equal(bad.code, 1)
-  t.match(JSON.parse(bad.stdout), {
-    reward: 'rider',
-    rows: 2,
-    findings: [
-      { name: 'refused-truth', severity: 'error', rows: ['1', '2'], count: 2 },
-      { name: 'repeated-row', severity: 'warning', rows: ['2'] },
-    ],
+  t.test('finds nothing wrong with prepared data, and shows what judges would be asked', async (t) => {
+    const { code, stdout } = await checkData(at('data/train.parquet'), '--strict')
+    t.equal(code, 0, stdout)
+    t.match(stdout, /row 3, step consistency: what judge-b would be asked\n\[user\]\n请比较/)
+    t.match(stdout, /rider +1 +20\n/)
+    t.match(stdout, /20 rows of .* for rider: 0 errors, 0 warnings, 0 notes\n$/)
   })
 
-  const twice = await checkData(at('data/train.parquet'), '--data', at('data/train.jsonl'), '--rows', '3')
-  t.equal(twice.code, 0, 'a warning is no error')
-  t.match(twice.stdout, /warning repeated-row: .* \(3 rows: train.jsonl:1, train.jsonl:2, train.jsonl:3\)/)
-  t.equal(
-    (await checkData(at('data/train.jsonl'), '--data', at('data/train.jsonl'), '--rows', '3', '--strict'))
-      .code,
-    1,
-  )
+  t.test('exits with 1 for an error in the data, and names its rows', async (t) => {
+    const row = { prompt: 'Hi?', data_source: 'rider', reward_model: { ground_truth: 'no JSON' } }
+    writeFileSync(at('bad.jsonl'), `${JSON.stringify(row)}\n${JSON.stringify(row)}\n`)
+    const { code, stdout } = await checkData(at('bad.jsonl'), '--format', 'json')
+    t.equal(code, 1)
+    t.match(JSON.parse(stdout), {
+      reward: 'rider',
+      rows: 2,
+      findings: [
+        { name: 'refused-truth', severity: 'error', rows: ['1', '2'], count: 2 },
+        { name: 'repeated-row', severity: 'warning', rows: ['2'] },
+      ],
+    })
+  })
+
+  t.test('warns about a row of two files, which is an error with --strict', async (t) => {
+    const [parquet, jsonl] = [at('data/train.parquet'), at('data/train.jsonl')]
+    const twice = await checkData(parquet, '--data', jsonl, '--rows', '3')
+    t.equal(twice.code, 0)
+    t.match(twice.stdout, /warning repeated-row: .* \(3 rows: train.jsonl:1, train.jsonl:2, train.jsonl:3\)/)
+    t.equal((await checkData(jsonl, '--data', jsonl, '--rows', '3', '--strict')).code, 1)
+  })
 })
 
 t.test('check --policy reports what the policy earns, and names wrong arguments', async (t) => {

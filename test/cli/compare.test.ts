@@ -19,7 +19,7 @@ const actor = async (t: Test, successRate: number, seed: string) => {
   return server.url
 }
 
-t.test('two policies are evaluated on a suite and compared in every format', async (t) => {
+t.test('two policies that a suite evaluated', async (t) => {
   const folder = t.testdir()
   const [base, trained] = [join(folder, 'base'), join(folder, 'trained')]
   for (const [output, rate] of [
@@ -35,43 +35,64 @@ t.test('two policies are evaluated on a suite and compared in every format', asy
   }
   const compare = (...more: string[]) => runCommand(['compare', base, trained, '--rounds', '400', ...more])
   const { parts, policies } = JSON.parse((await compare('--format', 'json')).stdout)
-  t.strictSame(policies, ['base', 'trained'])
-  t.strictSame(
-    parts.map(({ benchmark, source }: { benchmark: string; source: string }) => `${benchmark} ${source}`),
-    [
-      ...['sums null', 'sums arithmetic/add', 'sums arithmetic/subtract', 'sums arithmetic/multiply'],
-      ...['sums-greedy null', 'sums-greedy arithmetic/add', 'sums-greedy arithmetic/subtract'],
-      ...['sums-greedy arithmetic/multiply', 'null null'],
-    ],
-  )
   const [whole] = parts
-  t.match(whole, { k: 8, policies: [{ prompts: 24, answers: 384, invalid: 0 }, {}] })
-  const { value, interval } = whole.differences[0].figures.pass1
-  t.ok(interval[0] <= 0.3 && 0.3 <= interval[1], `${interval} holds the true gain`)
-  t.ok(interval[0] > 0 && value > interval[0] && value < interval[1])
-  t.ok(whole.policies[1].overRuns.pass1.deviation > 0)
-  t.match(await compare(), {
-    code: 0,
-    stderr: '',
-    stdout: /trained - base.*pass@8.*maj@8.* \*.*leaves 0 outside/s,
+
+  t.test('are compared by benchmark, data source and as a whole', async (t) => {
+    t.strictSame(policies, ['base', 'trained'])
+    t.strictSame(
+      parts.map(({ benchmark, source }: { benchmark: string; source: string }) => `${benchmark} ${source}`),
+      [
+        ...['sums null', 'sums arithmetic/add', 'sums arithmetic/subtract', 'sums arithmetic/multiply'],
+        ...['sums-greedy null', 'sums-greedy arithmetic/add', 'sums-greedy arithmetic/subtract'],
+        ...['sums-greedy arithmetic/multiply', 'null null'],
+      ],
+    )
+    t.match(whole, { k: 8, policies: [{ prompts: 24, answers: 384, invalid: 0 }, {}] })
   })
-  t.match((await compare('--format', 'md')).stdout, /\| pass@8 \|.*\| \+\d\.\d+ .* \\\* \|/)
-  const csv = (await compare('--format', 'csv')).stdout.trim().split('\n')
-  t.equal(csv[0]?.split(',').length, 16)
-  t.match(csv[1], /^sums,,mean score,base,24,384,0,0\.\d+/)
-  const page = join(folder, 'page.html')
-  t.match(await compare('--format', 'html', '--output', page), { code: 0, stdout: '' })
-  const html = readFileSync(page, 'utf8')
-  t.match(html, /<h2>all benchmarks<\/h2>/)
-  t.notMatch(html, /What stands out/)
-  t.equal(html.match(/<svg /g)?.length, 6, 'three figures and their differences are plotted')
-  t.match(html, /mean score: difference from base/)
-  t.notMatch(html, /<script|(?:src|href)=|@import|url\(|NaN/)
-  const one = await runCommand(['compare', join(base, 'sums.jsonl'), '--k', '4'])
-  t.match(one, { code: 0, stdout: /pass@4/ })
+
+  t.test('differ by an interval that holds the true gain, and not zero', async (t) => {
+    const { value, interval } = whole.differences[0].figures.pass1
+    t.ok(interval[0] <= 0.3 && 0.3 <= interval[1], `${interval} holds the true gain`)
+    t.ok(interval[0] > 0 && value > interval[0] && value < interval[1])
+  })
+
+  t.test('have a deviation over their runs', async (t) => {
+    t.ok(whole.policies[1].overRuns.pass1.deviation > 0)
+  })
+
+  t.test('are compared in a table that marks what is more than chance', async (t) => {
+    t.match(await compare(), {
+      code: 0,
+      stderr: '',
+      stdout: /trained - base.*pass@8.*maj@8.* \*.*leaves 0 outside/s,
+    })
+    t.match((await compare('--format', 'md')).stdout, /\| pass@8 \|.*\| \+\d\.\d+ .* \\\* \|/)
+  })
+
+  t.test('are compared in CSV, one figure of one policy a line', async (t) => {
+    const csv = (await compare('--format', 'csv')).stdout.trim().split('\n')
+    t.equal(csv[0]?.split(',').length, 16)
+    t.match(csv[1], /^sums,,mean score,base,24,384,0,0\.\d+/)
+  })
+
+  t.test('are compared on a page that plots them and loads nothing', async (t) => {
+    const page = join(folder, 'page.html')
+    t.match(await compare('--format', 'html', '--output', page), { code: 0, stdout: '' })
+    const html = readFileSync(page, 'utf8')
+    t.match(html, /<h2>all benchmarks<\/h2>/)
+    t.notMatch(html, /What stands out/)
+    t.equal(html.match(/<svg /g)?.length, 6, 'three figures and their differences are plotted')
+    t.match(html, /mean score: difference from base/)
+    t.notMatch(html, /<script|(?:src|href)=|@import|url\(|NaN/)
+  })
+
+  t.test('are compared with the --k that is asked for', async (t) => {
+    const one = await runCommand(['compare', join(base, 'sums.jsonl'), '--k', '4'])
+    t.match(one, { code: 0, stdout: /pass@4/ })
+  })
 })
 
-t.test('hostile text in a file stays text, and files that cannot be compared are refused', async (t) => {
+t.test('compare', async (t) => {
   const folder = t.testdir()
   const at = (name: string, lines: readonly object[]) => {
     writeFileSync(join(folder, name), lines.map((line) => JSON.stringify(line)).join('\n'))
@@ -86,24 +107,30 @@ t.test('hostile text in a file stays text, and files that cannot be compared are
   })
   const nasty = '<script>alert(1)</script>|\u001b[31m,"=1'
   const base = at('base.jsonl', [line(0, nasty, 1), line(1, '=cmd', 0), line(2, '__proto__', 1)])
-  const other = at('other.jsonl', [line(0, nasty, 0), line(1, '=cmd', 1), line(2, '__proto__', 1)])
-  for (const format of ['text', 'md', 'html', 'csv']) {
-    const { code, stdout } = await runCommand(['compare', base, other, '--format', format])
-    t.equal(code, 0)
-    t.notOk(stdout.includes('\u001b['), `${format} sends no control characters`)
-    if (format === 'html') t.notMatch(stdout, /<script|NaN/)
-    if (format === 'csv') t.match(stdout, /,'=cmd,/)
-  }
-  const [stranger, empty] = [at('stranger.jsonl', [line(0, 'a', 1, 'another')]), at('empty.jsonl', [])]
-  for (const [argv, code, stderr] of [
-    [[base, stranger], 2, /row 0 has different prompts/],
-    [[base, empty], 2, /empty\.jsonl: has no rows/],
-    [[base, at('no.jsonl', [{ a: 1 }])], 2, /line 1 is not a result/],
-    [[base, folder], 2, /files only, or folders/],
-    [[join(folder, 'none.jsonl')], 2, /none\.jsonl: does not exist/],
-    [[], 2, /BASE is needed/],
-  ] as const)
-    t.match(await runCommand(['compare', ...argv]), { code, stderr })
+
+  t.test('writes hostile text of a file as text in every format', async (t) => {
+    const other = at('other.jsonl', [line(0, nasty, 0), line(1, '=cmd', 1), line(2, '__proto__', 1)])
+    for (const format of ['text', 'md', 'html', 'csv']) {
+      const { code, stdout } = await runCommand(['compare', base, other, '--format', format])
+      t.equal(code, 0)
+      t.notOk(stdout.includes('\u001b['), `${format} sends no control characters`)
+      if (format === 'html') t.notMatch(stdout, /<script|NaN/)
+      if (format === 'csv') t.match(stdout, /,'=cmd,/)
+    }
+  })
+
+  t.test('refuses files that cannot be compared', async (t) => {
+    const [stranger, empty] = [at('stranger.jsonl', [line(0, 'a', 1, 'another')]), at('empty.jsonl', [])]
+    for (const [argv, code, stderr] of [
+      [[base, stranger], 2, /row 0 has different prompts/],
+      [[base, empty], 2, /empty\.jsonl: has no rows/],
+      [[base, at('no.jsonl', [{ a: 1 }])], 2, /line 1 is not a result/],
+      [[base, folder], 2, /files only, or folders/],
+      [[join(folder, 'none.jsonl')], 2, /none\.jsonl: does not exist/],
+      [[], 2, /BASE is needed/],
+    ] as const)
+      t.match(await runCommand(['compare', ...argv]), { code, stderr }, argv.join(' '))
+  })
 })
 
 const scored = (rewards: readonly (number | null)[], groupSize: number) =>

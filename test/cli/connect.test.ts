@@ -6,7 +6,9 @@ import { runCommand } from '../support/command-line.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { completion, json, scriptedServer } from '../support/scripted-server.ts'
 
-t.test('check --connect tests each server and names its model, address and failure (M41)', async (t) => {
+const rule = 'steps: [{ name: r, function: gsm8k }]\n'
+
+t.test('check --connect (M41)', async (t) => {
   const good = await scriptedServer((seen, response) => json(response, completion(seen, '1')), ['m', 'n'])
   const other = await scriptedServer((seen, response) => json(response, completion(seen, '1')), ['another'])
   const sick = await scriptedServer((seen, response) => json(response, completion(seen, '1')))
@@ -25,10 +27,10 @@ t.test('check --connect tests each server and names its model, address and failu
         sg: { model: 'm', backend: 'sglang', instances: [sick.url] },
       },
     }),
-    'one.yaml': 'steps: [{ name: r, function: gsm8k }]\n',
+    'one.yaml': rule,
     fine: {
       'gateway.json': JSON.stringify({ models: { fine: { model: 'm', instances: [good.url] } } }),
-      'one.yaml': 'steps: [{ name: r, function: gsm8k }]\n',
+      'one.yaml': rule,
     },
     listed: {
       'gateway.json': JSON.stringify({
@@ -37,93 +39,147 @@ t.test('check --connect tests each server and names its model, address and failu
           b: { model: 'm', allow: ['http://127.0.0.1:*'], instances_file: 'b.txt' },
         },
       }),
-      'one.yaml': 'steps: [{ name: r, function: gsm8k }]\n',
+      'one.yaml': rule,
       'a.txt': `${good.url}\n`,
     },
-    rules: { 'one.yaml': 'steps: [{ name: r, function: gsm8k }]\n' },
+    rules: { 'one.yaml': rule },
   })
-  t.equal((await runCommand(['check', folder])).code, 0, 'nothing is asked unless it is wanted')
-  t.equal(good.seen.length, 0)
-  const { code, stdout } = await runCommand(['check', folder, '--connect'])
-  t.equal(code, 1)
-  for (const line of [
-    `judge at ${good.url}: responds (`,
-    `error: judge at ${other.url}: it serves another, not m\n`,
-    `error: judge at ${sick.url}: its health probe answers 500\n`,
-    `error: judge at ${dead}: nothing listens there\n`,
-    'error: judge at http://no-such-host.invalid:1: its host name cannot be resolved\n',
-    `fine at ${good.url}/: responds (`,
-    `sg at ${sick.url}: responds (`,
-    '3 of 7 model servers respond\n',
-  ])
-    t.ok(stdout.includes(line), `${line}${stdout}`)
-  t.match(await runCommand(['check', `${folder}/fine`, '--connect']), {
-    code: 0,
-    stdout: /1 of 1 model servers respond\n$/,
+
+  await t.test('is what asks the servers: check alone asks none', async (t) => {
+    t.equal((await runCommand(['check', folder])).code, 0)
+    t.equal(good.seen.length, 0)
   })
-  const listed = await runCommand(['check', `${folder}/listed`, '--connect'])
-  t.match(listed, {
-    code: 1,
-    stdout: /\na at http\S+: responds \(.*\nerror: b at \S*b\.txt: does not exist\n/,
+
+  t.test('names the model, address and failure of each server', async (t) => {
+    const { code, stdout } = await runCommand(['check', folder, '--connect'])
+    t.equal(code, 1)
+    for (const line of [
+      `judge at ${good.url}: responds (`,
+      `error: judge at ${other.url}: it serves another, not m\n`,
+      `error: judge at ${sick.url}: its health probe answers 500\n`,
+      `error: judge at ${dead}: nothing listens there\n`,
+      'error: judge at http://no-such-host.invalid:1: its host name cannot be resolved\n',
+      `fine at ${good.url}/: responds (`,
+      `sg at ${sick.url}: responds (`,
+      '3 of 7 model servers respond\n',
+    ])
+      t.ok(stdout.includes(line), `${line}${stdout}`)
   })
-  t.match(await runCommand(['check', `${folder}/rules`, '--connect']), {
-    code: 0,
-    stdout: /no model names a server\n$/,
+
+  t.test('exits with 0 where every server responds', async (t) => {
+    t.match(await runCommand(['check', `${folder}/fine`, '--connect']), {
+      code: 0,
+      stdout: /1 of 1 model servers respond\n$/,
+    })
+  })
+
+  t.test('asks the servers of a file, and names a file that is missing', async (t) => {
+    t.match(await runCommand(['check', `${folder}/listed`, '--connect']), {
+      code: 1,
+      stdout: /\na at http\S+: responds \(.*\nerror: b at \S*b\.txt: does not exist\n/,
+    })
+  })
+
+  t.test('says so where no model names a server', async (t) => {
+    t.match(await runCommand(['check', `${folder}/rules`, '--connect']), {
+      code: 0,
+      stdout: /no model names a server\n$/,
+    })
   })
 })
 
-t.test(
-  'the log says once when a server or the last one of a model is lost, and when it returns (M41)',
-  async (t) => {
-    const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = []
-    const writer = (level: string) => (fields: object, message: string) =>
-      void lines.push({ level, fields, message })
-    let log: Log | null = null
-    const clock = fakeClock()
-    const instances = ['http://a', 'http://b'].map((address) => ({ address, state: 'ready' }))
-    const gateway = { models: () => [{ name: 'judge', instances }] }
-    const passed: string[] = []
-    const { events, end } = openJudgeLog(
-      { models: { ejected: ({ instance }) => passed.push(instance) } },
-      () => log,
-      () => gateway as unknown as ReturnType<Parameters<typeof openJudgeLog>[2]>,
-      clock,
-    )
-    const out = (instance: string) => {
-      events.models?.ejected?.({ model: 'judge', instance, reason: 'its health probe fails' })
-      for (const one of instances) if (one.address === instance) one.state = 'ejected'
-    }
-    const back = (instance: string) => {
-      for (const one of instances) if (one.address === instance) one.state = 'ready'
-      events.models?.readmitted?.({ model: 'judge', instance })
-    }
+interface Line {
+  readonly level: string
+  readonly fields: object
+  readonly message: string
+}
+
+/** The log of a gateway with these models, and what it passes on. */
+function judgeLog(models: () => readonly object[], isOpen = true) {
+  const lines: Line[] = []
+  const writer = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, fields, message })
+  const written = { warn: writer('warn'), info: writer('info') } as unknown as Log
+  let log = isOpen ? written : null
+  const clock = fakeClock()
+  const passed: unknown[] = []
+  const { events, end } = openJudgeLog(
+    {
+      models: {
+        ejected: ({ instance }) => passed.push(instance),
+        parked: ({ isParked }) => passed.push(isParked),
+      },
+    },
+    () => log,
+    () => ({ models }) as unknown as ReturnType<Parameters<typeof openJudgeLog>[2]>,
+    clock,
+  )
+  const open = () => {
+    log = written
+  }
+  return { lines, passed, clock, open, events: events.models, end }
+}
+
+/** A judge on two servers that are lost and return. */
+function twoServers(isOpen = true) {
+  const instances = ['http://a', 'http://b'].map((address) => ({ address, state: 'ready' }))
+  const log = judgeLog(() => [{ name: 'judge', instances }], isOpen)
+  const out = (instance: string) => {
+    log.events?.ejected?.({ model: 'judge', instance, reason: 'its health probe fails' })
+    for (const one of instances) if (one.address === instance) one.state = 'ejected'
+  }
+  const back = (instance: string) => {
+    for (const one of instances) if (one.address === instance) one.state = 'ready'
+    log.events?.readmitted?.({ model: 'judge', instance })
+  }
+  return { ...log, out, back }
+}
+
+t.test('the log of lost servers (M41)', async (t) => {
+  t.test('tells what was lost before the gateway listened, once it does', async (t) => {
+    const { lines, passed, clock, open, out, back } = twoServers(false)
     back('http://a')
     out('http://a')
     t.strictSame(passed, ['http://a'], 'metrics hear of it')
     t.equal(lines.length, 0, 'before it listens there is no log')
-    log = { warn: writer('warn'), info: writer('info') } as unknown as Log
+    open()
     clock.advance(1000)
     t.match(lines, [{ level: 'warn', fields: { instance: 'http://a', model: 'judge', reason: /health/ } }])
-    t.match(lines[0], { message: /others of its model/ })
+  })
+
+  t.test('says whether a lost server was the last of its model', async (t) => {
+    const { lines, out } = twoServers()
+    out('http://a')
+    t.match(lines, [{ fields: { instance: 'http://a' }, message: /others of its model/ }])
     out('http://b')
     t.match(lines[1], { level: 'warn', fields: { instance: 'http://b' }, message: /has no other/ })
+  })
+
+  t.test('has one line for a server that comes and goes, and one when it stays', async (t) => {
+    const { lines, clock, out, back } = twoServers()
     for (let i = 0; i < 1000; i++) {
-      back('http://b')
       out('http://b')
+      back('http://b')
     }
-    back('http://b')
-    t.equal(lines.length, 2, 'a server that comes and goes has no line for each')
+    t.match(lines, [{ level: 'warn', fields: { instance: 'http://b' } }])
+    t.equal(lines.length, 1)
     clock.advance(30_000)
-    t.match(lines.slice(2), [{ level: 'info', fields: { instance: 'http://b' } }])
+    t.match(lines.slice(1), [{ level: 'info', fields: { instance: 'http://b' } }])
     clock.advance(600_000)
-    t.equal(lines.length, 3)
+    t.equal(lines.length, 2)
     out('http://b')
-    t.equal(lines.length, 4)
+    t.equal(lines.length, 3, 'a loss after that is news')
+  })
+
+  t.test('leaves no timer when the gateway ends', async (t) => {
+    const { clock, out, back, end } = twoServers()
+    out('http://b')
     back('http://b')
+    t.not(clock.pending, 0)
     end()
-    t.equal(clock.pending, 0, 'a server that closes waits for no line')
-  },
-)
+    t.equal(clock.pending, 0)
+  })
+})
 
 t.test('repeated failures to put a server to sleep are logged once, with the reason', (t) => {
   const lines: unknown[] = []
@@ -153,50 +209,74 @@ t.test('repeated failures to put a server to sleep are logged once, with the rea
   t.end()
 })
 
-t.test('the log repeats at intervals which questions are parked, how many and since when (M54)', (t) => {
-  const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = []
-  const writer = (level: string) => (fields: object, message: string) =>
-    void lines.push({ level, fields, message })
-  const log = { warn: writer('warn'), info: writer('info') } as unknown as Log
-  const clock = fakeClock()
+/** A judge of which so many questions are parked. */
+function parking() {
   let questions = 0
-  const gateway = {
-    models: () => [{ name: 'judge', parked: questions > 0 ? { questions, since: Date.UTC(2026, 0) } : null }],
-  }
-  const passed: boolean[] = []
-  const { events, end } = openJudgeLog(
-    { models: { parked: ({ isParked }) => passed.push(isParked) } },
-    () => log,
-    () => gateway as unknown as ReturnType<Parameters<typeof openJudgeLog>[2]>,
-    clock,
-  )
-  const parked = (isParked: boolean) => events.models?.parked?.({ model: 'judge', isParked })
-  parked(true)
-  parked(false)
-  clock.advance(60_000)
-  t.equal(lines.length, 0, 'a judge that is back within a second is no news')
-  t.strictSame(passed, [true, false], 'metrics hear of it')
-  questions = 7
-  parked(true)
-  clock.advance(1000)
-  t.match(lines, [
-    { level: 'warn', fields: { model: 'judge', parked: 7, parked_since: '2026-01-01T00:00:00.000Z' } },
+  const log = judgeLog(() => [
+    { name: 'judge', parked: questions > 0 ? { questions, since: Date.UTC(2026, 0) } : null },
   ])
-  for (let i = 0; i < 1000; i++) {
-    parked(false)
-    parked(true)
+  const parked = (isParked: boolean) => log.events?.parked?.({ model: 'judge', isParked })
+  const wait = (count: number) => {
+    questions = count
   }
-  t.equal(lines.length, 2, 'one that comes and goes has no line for each')
-  t.match(lines[1], { level: 'info', message: /continue/ })
-  clock.advance(30_000)
-  t.equal(lines.length, 3, 'half a minute later it is told of again')
-  clock.advance(600_000)
-  t.equal(lines.length, 5, 'and each five minutes')
-  questions = 0
-  parked(true)
-  clock.advance(40_000)
-  t.equal(lines.length, 5, 'nobody waits any more')
-  end()
-  t.equal(clock.pending, 0)
-  t.end()
+  return { ...log, parked, wait }
+}
+
+t.test('the log of parked questions (M54)', async (t) => {
+  t.test('says nothing of a judge that is back within a second', async (t) => {
+    const { lines, passed, clock, parked } = parking()
+    parked(true)
+    parked(false)
+    clock.advance(60_000)
+    t.equal(lines.length, 0)
+    t.strictSame(passed, [true, false], 'metrics hear of it')
+  })
+
+  t.test('says how many wait and since when', async (t) => {
+    const { lines, clock, parked, wait } = parking()
+    wait(7)
+    parked(true)
+    clock.advance(1000)
+    t.match(lines, [
+      { level: 'warn', fields: { model: 'judge', parked: 7, parked_since: '2026-01-01T00:00:00.000Z' } },
+    ])
+  })
+
+  t.test('has no line each time that a judge comes and goes', async (t) => {
+    const { lines, clock, parked, wait } = parking()
+    wait(7)
+    parked(true)
+    clock.advance(1000)
+    for (let i = 0; i < 1000; i++) {
+      parked(false)
+      parked(true)
+    }
+    t.equal(lines.length, 2)
+    t.match(lines[1], { level: 'info', message: /continue/ })
+    clock.advance(30_000)
+    t.equal(lines.length, 3, 'half a minute later it is told of again')
+  })
+
+  t.test('repeats each five minutes while questions wait, and then no more', async (t) => {
+    const { lines, clock, parked, wait } = parking()
+    wait(7)
+    parked(true)
+    clock.advance(1000)
+    t.equal(lines.length, 1)
+    clock.advance(600_000)
+    t.equal(lines.length, 3)
+    wait(0)
+    parked(true)
+    clock.advance(600_000)
+    t.equal(lines.length, 3, 'nobody waits any more')
+  })
+
+  t.test('leaves no timer when the gateway ends', async (t) => {
+    const { clock, parked, wait, end } = parking()
+    wait(7)
+    parked(true)
+    t.not(clock.pending, 0)
+    end()
+    t.equal(clock.pending, 0)
+  })
 })

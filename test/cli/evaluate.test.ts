@@ -46,28 +46,22 @@ const linesOf = (path: string) =>
     .split('\n')
     .map((line) => JSON.parse(line))
 
-t.test(
-  'evaluate samples n answers per row and run, and scores them in order with their position',
-  async (t) => {
-    const [one, two] = [await solver(t), await solver(t)]
-    const folder = t.testdir()
-    const output = join(folder, 'out.jsonl')
-    const ran = await runCommand(
-      argv(one.url, dataIn(folder), output, '--policy', two.url, '--n', '2', '--runs', '2', '--chat'),
-    )
-    t.match(ran, { code: 0, stderr: /100 % +120\/120 +0 +0/ })
-    const lines = linesOf(output)
+t.test('an evaluation of two policies, with answers per row and runs', async (t) => {
+  const [one, two] = [await solver(t), await solver(t)]
+  const folder = t.testdir()
+  const output = join(folder, 'out.jsonl')
+  const ran = await runCommand(
+    argv(one.url, dataIn(folder), output, '--policy', two.url, '--n', '2', '--runs', '2', '--chat'),
+  )
+  t.match(ran, { code: 0, stderr: /100 % +120\/120 +0 +0/ })
+  const lines = linesOf(output)
+
+  t.test('has a line for each answer, in order, which says its row, run and draw', async (t) => {
     t.equal(lines.length, 120)
     t.strictSame(
       lines.slice(4, 8).map(({ id }) => id),
       ['1/0.0', '1/0.1', '1/1.0', '1/1.1'],
     )
-    const rewards = new Set(lines.map(({ reward }) => reward))
-    t.strictSame([...rewards].sort(), [0, 1])
-    for (const { reward, sample } of lines) {
-      const isRight = sample.response.endsWith(`#### ${sample.ground_truth}`)
-      t.equal(reward, Number(isRight))
-    }
     t.match(lines[4].sample, {
       row: 1,
       run: 0,
@@ -76,20 +70,38 @@ t.test(
       data_source: 'others',
       finish_reason: 'stop',
     })
+  })
+
+  t.test('pays what is right, and only that', async (t) => {
+    const rewards = new Set(lines.map(({ reward }) => reward))
+    t.strictSame([...rewards].sort(), [0, 1])
+    for (const { reward, sample } of lines) {
+      const isRight = sample.response.endsWith(`#### ${sample.ground_truth}`)
+      t.equal(reward, Number(isRight))
+    }
+  })
+
+  t.test('writes right and wrong answers into files of their own', async (t) => {
     const [right, wrong] = ['successes', 'failures'].map((side) => linesOf(join(folder, `out.${side}.jsonl`)))
     t.strictSame(
       right?.map(({ id }) => id),
       lines.filter(({ reward }) => reward === 1).map(({ id }) => id),
     )
     t.equal((right?.length ?? 0) + (wrong?.length ?? 0), 120)
-    t.ok(one.stats().sequences.finished > 0 && two.stats().sequences.finished > 0, 'both servers answered')
+  })
+
+  t.test('asks both servers', async (t) => {
+    t.ok(one.stats().sequences.finished > 0 && two.stats().sequences.finished > 0)
+  })
+
+  t.test('leaves no unfinished file, and overwrites no finished one', async (t) => {
     for (const left of ['partial.jsonl', 'partial.json', 'partial.answers.jsonl'])
       t.notOk(existsSync(`${output}.${left}`), left)
     t.match(await runCommand(argv(one.url, dataIn(folder), output)), { code: 2, stderr: /already exists/ })
-  },
-)
+  })
+})
 
-t.test('a failed answer is invalid with its reason, and --failed-only samples only it again', async (t) => {
+t.test('an evaluation in which an answer failed', async (t) => {
   const [narrow, wide] = [await solver(t, { maxModelLen: 60 }), await solver(t)]
   const folder = t.testdir()
   const [data, output] = [dataIn(folder, 12), join(folder, 'out.jsonl')]
@@ -98,15 +110,23 @@ t.test('a failed answer is invalid with its reason, and --failed-only samples on
   t.match(await runCommand(argv(narrow.url, data, output, '--n', '2')), { code: 0 })
   const before = linesOf(output)
   const [failed, unreadable] = [before.slice(24, 26), before.slice(26)]
-  for (const line of failed)
-    t.match(line, { reward: null, valid: false, failure: { kind: 'policy_failed', detail: /window/ } })
-  for (const line of unreadable) t.match(line, { failure: { kind: 'bad_sample', detail: /prompt/ } })
-  t.match(await runCommand(argv(wide.url, data, output, '--n', '2', '--failed-only')), { code: 0 })
-  const after = linesOf(output)
-  t.ok(after.slice(24, 26).every(({ valid }) => valid))
-  t.equal(wide.stats().sequences.finished, 2)
-  t.strictSame(after.slice(0, 24), before.slice(0, 24))
-  t.strictSame(after.slice(26), unreadable)
+
+  t.test('says why instead of a number', async (t) => {
+    t.equal(failed.length, 2)
+    for (const line of failed)
+      t.match(line, { reward: null, valid: false, failure: { kind: 'policy_failed', detail: /window/ } })
+    t.not(unreadable.length, 0)
+    for (const line of unreadable) t.match(line, { failure: { kind: 'bad_sample', detail: /prompt/ } })
+  })
+
+  t.test('samples only what failed with --failed-only, and keeps the rest as it is', async (t) => {
+    t.match(await runCommand(argv(wide.url, data, output, '--n', '2', '--failed-only')), { code: 0 })
+    const after = linesOf(output)
+    t.ok(after.slice(24, 26).every(({ valid }) => valid))
+    t.equal(wide.stats().sequences.finished, 2)
+    t.strictSame(after.slice(0, 24), before.slice(0, 24))
+    t.strictSame(after.slice(26), unreadable)
+  })
 })
 
 t.test('a lost policy ends the run, which --resume continues when the policy is back', async (t) => {

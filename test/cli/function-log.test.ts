@@ -25,40 +25,39 @@ const failed = (
   answer: undefined,
 })
 
-t.test(
-  'serve logs errors, wrong results, hangs and crashes of functions without texts of samples (M28)',
-  async (t) => {
-    const folder = t.testdir({
-      'faulty.mjs': rule(`
+t.test('serve logs without texts of samples (M28)', async (t) => {
+  const folder = t.testdir({
+    'faulty.mjs': rule(`
       if (sample.response.startsWith('throw')) throw new RangeError('no price in ' + sample.response)
       if (sample.response === 'nan') return NaN
       if (sample.response === 'hang') for (;;) {}
       if (sample.response === 'crash') process.exit(3)
       JSON.parse(sample.response)`),
-      ...(!withoutPython && {
-        'faulty_py.py': `
+    ...(!withoutPython && {
+      'faulty_py.py': `
 def price(text, depth):
     return float(text) if depth == 0 else price(text, depth - 1)
 
 def compute_score(solution_str):
     return price(solution_str, 12)
 `,
-      }),
-    })
-    const lines: Record<string, unknown>[] = []
-    const log = { warn: (line: Record<string, unknown>) => lines.push(line) } as never
-    const { functions: events } = withLog({}, () => log)
-    t.ok(events)
-    const host = await openWith([folder], { ...(events && { events }) })
-    t.teardown(() => host.close())
-    const failing = async (name: string, response: string) => {
-      lines.length = 0
-      const sample = { ...sampleOf(response, { secret: 'Ljubljana' }), prompt: 'Where is Ljubljana?' }
-      await host.call({ op: 'score', function: await host.bind(name, {}), rows: [{ sample, earlier: {} }] })
-      return lines[0] ?? {}
-    }
-    const thrown = await failing('faulty', 'throw 1759 Ljubljana')
-    t.match(thrown, {
+    }),
+  })
+  const lines: Record<string, unknown>[] = []
+  const log = { warn: (line: Record<string, unknown>) => lines.push(line) } as never
+  const { functions: events } = withLog({}, () => log)
+  t.ok(events)
+  const host = await openWith([folder], { ...(events && { events }) })
+  t.teardown(() => host.close())
+  const failing = async (name: string, response: string) => {
+    lines.length = 0
+    const sample = { ...sampleOf(response, { secret: 'Ljubljana' }), prompt: 'Where is Ljubljana?' }
+    await host.call({ op: 'score', function: await host.bind(name, {}), rows: [{ sample, earlier: {} }] })
+    return lines[0] ?? {}
+  }
+
+  t.test('an error with its place', async (t) => {
+    t.match(await failing('faulty', 'throw 1759 Ljubljana'), {
       function: 'faulty',
       op: 'score',
       cause: 'threw',
@@ -66,21 +65,35 @@ def compute_score(solution_str):
       detail: /^score threw RangeError at faulty\.mjs:\d+:\d+$/,
       error: /^RangeError: no price in … … …\n/,
     })
+  })
+
+  t.test('a wrong result', async (t) => {
     t.match(await failing('faulty', 'nan'), { cause: 'returned', detail: 'score returned NaN' })
+  })
+
+  t.test('a hang', async (t) => {
     t.match(await failing('faulty', 'hang'), { cause: 'timeout', failure: 'rule_timeout' })
+  })
+
+  t.test('a crash', async (t) => {
     t.match(await failing('faulty', 'crash'), { cause: 'crash', detail: /exit code 3/ })
+  })
+
+  t.test('an error of the language whose message quotes the sample', async (t) => {
     const parsed = await failing('faulty', 'Ljubljana lies there')
     t.match(parsed, { error: /^SyntaxError: Unexpected token/ })
     t.notMatch(JSON.stringify(parsed), /Ljub/)
-    if (withoutPython) return
+  })
+
+  t.test('an error of Python, with its place', { skip: withoutPython }, async (t) => {
     const python = await failing('faulty_py', 'about 1759 Euros')
     t.match(python, {
       detail: /^score threw ValueError at faulty_py\.py:3$/,
       error: /\nValueError: could not convert string to float: '… … …'$/,
     })
     t.notMatch(JSON.stringify(python), /1759|Euros/)
-  },
-)
+  })
+})
 
 t.test(
   'each distinct failure of a function is logged immediately, and repeats are counted (M28)',

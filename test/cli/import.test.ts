@@ -86,7 +86,7 @@ const grader = {
 
 const run = (...argv: string[]) => runCommand(argv, { env: { RM_B: '/models/b', OPENAI_API_KEY: 'key' } })
 
-t.test('import turns existing settings into configs that pass check', async (t) => {
+t.test('import writes', async (t) => {
   const folder = t.testdir({
     'rider.sh': script,
     'cloud.yaml': cloud,
@@ -97,54 +97,60 @@ t.test('import turns existing settings into configs that pass check', async (t) 
     },
   })
   const output = join(folder, 'configs')
-  const made = await run('import', 'verl-config', join(folder, 'rider.sh'), '--output', output)
-  t.equal(made.code, 0, made.stderr)
-  for (const line of [
-    /note: the rule is rider-rule/,
-    /note: set QWEN2_5_7B_URL to the address of a server of \/models\/Qwen2.5 7B/,
-    /column rm_prompt_0 is the judge prompt of step quality/,
-    /my_judge is a plug-in of your own/,
-    /not carried over: reward_model.model.input_tokenizer: the gateway reads texts/,
-    /not carried over: reward_model.reward_vllm_rollout.gpu_memory_utilization: the model server's own/,
-  ])
-    t.match(made.stdout, line)
-  t.notMatch(made.stdout, /not carried over: reward_model.(?:enable|use_bge|reward_weight)/)
-  const config = readFileSync(join(output, 'rider.yaml'), 'utf8')
-  t.strictSame(
-    config.match(/ {2}- name: \w+/g),
-    ['rule', 'similarity', 'quality', 'consistency', 'my_judge'].map((name) => `  - name: ${name}`),
-  )
-  const original = await run(
-    'import',
-    'verl-config',
-    join(folder, 'cloud.yaml'),
-    '--output',
-    output,
-    '--published',
-    '--rule',
-    'gsm8k-stock',
-  )
-  t.match(original.stdout, /not carried over: reward_model.unheard_of.depth/)
-  const graded = await run('import', 'openai-grader', join(folder, 'grader.json'), '--output', output)
-  t.equal(graded.code, 0, graded.stderr)
-  for (const line of [
-    /source of grader.graders.code is in reward-functions\/grader_code.py/,
-    /sampling_params.reasoning_effort/,
-    /gpt-4o is asked at api.openai.com/,
-  ])
-    t.match(graded.stdout, line)
-  t.ok(existsSync(join(output, 'reward-functions/grader_code.py')))
-  const folders = [join(folder, 'reward-functions'), join(output, 'reward-functions')]
-  const checked = await run('check', output, ...folders.flatMap((one) => ['--reward-functions', one]))
-  t.equal(checked.code, 0, checked.stderr)
-  t.match(checked.stdout, /3 rewards and \d models in order/)
-  t.match(
-    checked.stdout,
-    /0\.5 \* exact_match\*\*2 \+ max\(near, 0\) \* 0\.2 \+ \(reward_min \/ 5 \+ reward_ok\) \+ code/,
-  )
-  const again = await run('import', 'openai-grader', join(folder, 'grader.json'), '--output', output)
-  t.equal(again.code, 2)
-  t.match(again.stderr, /--force replaces it/)
+  const importing = (kind: string, name: string, ...more: string[]) =>
+    run('import', kind, join(folder, name), '--output', output, ...more)
+
+  await t.test('the steps of a training script, and says what to do and what is left out', async (t) => {
+    const made = await importing('verl-config', 'rider.sh')
+    t.equal(made.code, 0, made.stderr)
+    for (const line of [
+      /note: the rule is rider-rule/,
+      /note: set QWEN2_5_7B_URL to the address of a server of \/models\/Qwen2.5 7B/,
+      /column rm_prompt_0 is the judge prompt of step quality/,
+      /my_judge is a plug-in of your own/,
+      /not carried over: reward_model.model.input_tokenizer: the gateway reads texts/,
+      /not carried over: reward_model.reward_vllm_rollout.gpu_memory_utilization: the model server's own/,
+    ])
+      t.match(made.stdout, line)
+    t.notMatch(made.stdout, /not carried over: reward_model.(?:enable|use_bge|reward_weight)/)
+    const config = readFileSync(join(output, 'rider.yaml'), 'utf8')
+    t.strictSame(
+      config.match(/ {2}- name: \w+/g),
+      ['rule', 'similarity', 'quality', 'consistency', 'my_judge'].map((name) => `  - name: ${name}`),
+    )
+  })
+
+  await t.test('the settings of a YAML file, and names one that it does not know', async (t) => {
+    const { stdout } = await importing('verl-config', 'cloud.yaml', '--published', '--rule', 'gsm8k-stock')
+    t.match(stdout, /not carried over: reward_model.unheard_of.depth/)
+  })
+
+  await t.test('a grader, with the source of its Python function in a file', async (t) => {
+    const graded = await importing('openai-grader', 'grader.json')
+    t.equal(graded.code, 0, graded.stderr)
+    for (const line of [
+      /source of grader.graders.code is in reward-functions\/grader_code.py/,
+      /sampling_params.reasoning_effort/,
+      /gpt-4o is asked at api.openai.com/,
+    ])
+      t.match(graded.stdout, line)
+    t.ok(existsSync(join(output, 'reward-functions/grader_code.py')))
+  })
+
+  await t.test('configs that pass check, which shows the formula of the grader', async (t) => {
+    const folders = [join(folder, 'reward-functions'), join(output, 'reward-functions')]
+    const checked = await run('check', output, ...folders.flatMap((one) => ['--reward-functions', one]))
+    t.equal(checked.code, 0, checked.stderr)
+    t.match(checked.stdout, /3 rewards and \d models in order/)
+    t.match(
+      checked.stdout,
+      /0\.5 \* exact_match\*\*2 \+ max\(near, 0\) \* 0\.2 \+ \(reward_min \/ 5 \+ reward_ok\) \+ code/,
+    )
+  })
+
+  await t.test('no file over one that exists without --force', async (t) => {
+    t.match(await importing('openai-grader', 'grader.json'), { code: 2, stderr: /--force replaces it/ })
+  })
 })
 
 t.test('an imported grader scores with item and sample', async (t) => {

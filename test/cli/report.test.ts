@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { pngOf } from '../../src/workbench/report/write.ts'
 import { runCommand } from '../support/command-line.ts'
 
@@ -58,27 +58,39 @@ t.test('the HTML report has all figures, and text of a row is never executed', a
   t.notMatch(page, /@import|\u202e|(?!\n)\p{Cc}/u)
 })
 
-t.test('the report has the same figures as tables, JSON and plots', async (t) => {
+t.test('a report', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'a.jsonl')
   writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'))
-  const report = async (...argv: string[]) => {
+  const report = async (t: Test, ...argv: string[]) => {
     const ran = await runCommand(['report', file, ...argv])
     t.match(ran, { code: 0, stderr: '' })
     return ran.stdout
   }
-  const table = await report('--format', 'md')
-  t.match(table, /\| data source \| rows \|/)
-  t.notMatch(table, /<script|<img|:\/\/x|\u202e/)
-  t.match(JSON.parse(await report('--format', 'json')), { sources: [{ rows: 60, valid: 51 }], logs: [] })
-  await report('--output', join(folder, 'a.svg'))
-  const svg = readFileSync(join(folder, 'a.svg'), 'utf8')
-  t.match(svg, /^<svg [^>]*width="1400"/)
-  t.notMatch(svg, /<script|<img/)
-  await report('--output', join(folder, 'a.png'))
-  const png = readFileSync(join(folder, 'a.png'))
-  t.equal(png.subarray(1, 4).toString(), 'PNG')
-  t.equal(png.readUInt32BE(16), 2100)
+
+  t.test('is written as tables, in which text of a row stays text', async (t) => {
+    const table = await report(t, '--format', 'md')
+    t.match(table, /\| data source \| rows \|/)
+    t.notMatch(table, /<script|<img|:\/\/x|\u202e/)
+  })
+
+  t.test('is written as JSON', async (t) => {
+    t.match(JSON.parse(await report(t, '--format', 'json')), { sources: [{ rows: 60, valid: 51 }], logs: [] })
+  })
+
+  t.test('is plotted as SVG, in which text of a row stays text', async (t) => {
+    await report(t, '--output', join(folder, 'a.svg'))
+    const svg = readFileSync(join(folder, 'a.svg'), 'utf8')
+    t.match(svg, /^<svg [^>]*width="1400"/)
+    t.notMatch(svg, /<script|<img/)
+  })
+
+  t.test('is plotted as PNG, half as wide again', async (t) => {
+    await report(t, '--output', join(folder, 'a.png'))
+    const png = readFileSync(join(folder, 'a.png'))
+    t.equal(png.subarray(1, 4).toString(), 'PNG')
+    t.equal(png.readUInt32BE(16), 2100)
+  })
 })
 
 t.test('a PNG plot shows its text without system fonts', async (t) => {
@@ -119,5 +131,6 @@ t.test('ECharts is loaded only for plots', async (t) => {
   const loading = sources.filter((file) =>
     /^import (?!type)[^\n]*'(?:echarts|@resvg)/m.test(readFileSync(join('src', file), 'utf8')),
   )
+  t.ok(sources.length > 100, `${sources.length} files`)
   t.strictSame(loading, [])
 })

@@ -276,35 +276,42 @@ t.test("score reads and writes gzip and verl's dumps, and names broken input", a
   })
 })
 
-t.test(
-  '--resume continues a stopped run after its last complete line, only with the same config',
-  async (t) => {
-    const folder = t.testdir()
-    const [input, output, calm] = ['in.jsonl', 'out.jsonl', 'calm.jsonl'].map((name) =>
-      join(folder, name),
-    ) as [string, string, string]
-    writeFileSync(input, Array.from({ length: 2000 }, (_, i) => row(i, i % 3)).join('\n'))
-    t.match(await score(input, calm), { code: 0 })
-    const whole = readFileSync(calm, 'utf8')
+t.test('--resume', async (t) => {
+  const folder = t.testdir()
+  const [input, output, calm] = ['in.jsonl', 'out.jsonl', 'calm.jsonl'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  writeFileSync(input, Array.from({ length: 2000 }, (_, i) => row(i, i % 3)).join('\n'))
+  t.match(await score(input, calm), { code: 0 })
+  const whole = readFileSync(calm, 'utf8')
+  const argv = ['score', '--function', 'gsm8k-stock', '--input', input, '--output', output]
+  t.match(await runCommand(argv, { signal: AbortSignal.abort() }), { code: 1 })
+  t.notOk(existsSync(output), 'Ctrl-C leaves complete lines to resume from')
+  const run = readFileSync(`${output}.partial.json`, 'utf8')
 
-    // Ctrl-C leaves complete lines to resume from.
-    const argv = ['score', '--function', 'gsm8k-stock', '--input', input, '--output', output]
-    t.match(await runCommand(argv, { signal: AbortSignal.abort() }), { code: 1 })
-    t.notOk(existsSync(output))
-    const run = readFileSync(`${output}.partial.json`, 'utf8')
+  await t.test('continues a stopped run after its last complete line', async (t) => {
     writeFileSync(`${output}.partial.jsonl`, whole.slice(0, 30_000))
     t.match(await score(input, output), { code: 2, stderr: /--resume/ })
     t.match(await score(input, output, '--resume'), { code: 0 })
     t.equal(readFileSync(output, 'utf8'), whole)
+  })
+
+  await t.test('continues only a run with the same config', async (t) => {
     writeFileSync(`${output}.partial.jsonl`, '')
     writeFileSync(`${output}.partial.json`, run.replace('gsm8k-stock', 'gsm8k-boxed'))
     t.match(await score(input, output, '--resume'), {
       code: 2,
       stderr: /reward gsm8k-boxed, this one has gsm8k-stock/,
     })
-    t.match(await score(input, '-', '--resume'), { code: 2, stderr: /a file/ })
+  })
 
-    // Killed repeatedly, it writes the same file as an undisturbed run.
+  await t.test('needs a file', async (t) => {
+    t.match(await score(input, '-', '--resume'), { code: 2, stderr: /a file/ })
+  })
+
+  await t.test('writes the same file after a kill as an undisturbed run', async (t) => {
     const [killed, seed] = [join(folder, 'killed.jsonl'), Number(process.env.SEED ?? Date.now() % 100_000)]
     t.comment(`SEED=${seed}`)
     for (let kill = 0; kill < Number(process.env.KILLS ?? 1); kill++) {
@@ -318,8 +325,8 @@ t.test(
     }
     if (!existsSync(killed)) t.match(await score(input, killed, '--resume'), { code: 0 })
     t.equal(readFileSync(killed, 'utf8'), whole)
-  },
-)
+  })
+})
 
 t.test('--failed-only scores only failed rows, and only in the file with their results', async (t) => {
   const folder = t.testdir({ 'some.jsonl': row(1) })
@@ -348,33 +355,43 @@ t.test('--failed-only scores only failed rows, and only in the file with their r
   })
 })
 
-t.test('the exit code is 1 if more rows than --allow-invalid have no reward (M32)', async (t) => {
-  const folder = t.testdir()
-  const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
+t.test('rows without a reward (M32)', async (t) => {
   const bad = ['{"id":"x"}', 'no JSON', '{"id":"y","groundtruth":"1","response":"a"}']
-  writeFileSync(input, [row(1), row(2), ...bad].join('\n'))
-  const ran = await score(input, output)
-  t.equal(ran.code, 1)
-  const [first, ...lines] = ran.stderr.trimEnd().split('\n')
-  t.equal(first, '3 of 5 rows have no reward:')
-  t.match(
-    lines,
-    [
+  const folder = t.testdir({
+    'some.jsonl': [row(1), row(2), ...bad].join('\n'),
+    'none.jsonl': bad.join('\n'),
+    'all.jsonl': [row(1), row(2)].join('\n'),
+  })
+  const scoring = (name: string, ...more: string[]) =>
+    score(join(folder, `${name}.jsonl`), join(folder, 'out.jsonl'), ...more)
+
+  await t.test('are told of at the end, one line for each cause of a kind (M41)', async (t) => {
+    const { code, stderr } = await scoring('some')
+    t.equal(code, 1)
+    const [first, ...lines] = stderr.trimEnd().split('\n')
+    t.equal(first, '3 of 5 rows have no reward:')
+    t.match(lines, [
       /^ {2}1 bad_sample, first row 'x': response: is missing; expected a text or a list of messages$/,
       /^ {2}1 bad_sample, first row '3': the line is not JSON$/,
       /^ {2}1 bad_sample, first row 'y': sample: there is no field "groundtruth"; did you mean 'ground_truth'\?$/,
       /^5 rows, 3 invalid, mean \d.*out\.jsonl$/,
-    ],
-    'each cause of a kind has its line (M41)',
-  )
-  t.equal((await score(input, output, '--allow-invalid', '0.59')).code, 1)
-  t.equal((await score(input, output, '--allow-invalid', '0.6')).code, 0)
-  t.match(await score(input, output, '--allow-invalid', '2'), { code: 2, stderr: /from 0 to 1/ })
-  writeFileSync(input, bad.join('\n'))
-  t.match(await score(input, output), { code: 1, stderr: /\n3 rows, 3 invalid, no mean, / })
-  t.equal((await score(input, output, '--allow-invalid', '1')).code, 0)
-  writeFileSync(input, [row(1), row(2)].join('\n'))
-  t.match(await score(input, output), { code: 0, stderr: /^2 rows, 0 invalid, mean / })
+    ])
+  })
+
+  await t.test('make the exit code 1 if they are more than --allow-invalid', async (t) => {
+    t.equal((await scoring('some', '--allow-invalid', '0.59')).code, 1)
+    t.equal((await scoring('some', '--allow-invalid', '0.6')).code, 0)
+    t.match(await scoring('some', '--allow-invalid', '2'), { code: 2, stderr: /from 0 to 1/ })
+  })
+
+  await t.test('have no mean if they are all', async (t) => {
+    t.match(await scoring('none'), { code: 1, stderr: /\n3 rows, 3 invalid, no mean, / })
+    t.equal((await scoring('none', '--allow-invalid', '1')).code, 0)
+  })
+
+  await t.test('are not spoken of if there are none', async (t) => {
+    t.match(await scoring('all'), { code: 0, stderr: /^2 rows, 0 invalid, mean / })
+  })
 })
 
 t.test('the summary covers the whole file, also after --resume and --failed-only (M32)', async (t) => {

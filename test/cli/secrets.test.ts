@@ -53,64 +53,83 @@ t.test(
   },
 )
 
-t.test('the value of a secret variable never appears in check, the API or errors (M30)', async (t) => {
+t.test('the value of a secret variable never appears (M30)', async (t) => {
   const one = {
     description: 'asks with ${JUDGE_TOKEN}',
     steps: [{ name: 'q', function: 'regex-match', options: { pattern: '${JUDGE_TOKEN}', place: 'whole' } }],
   }
-  const folder = t.testdir({ 'one.json': JSON.stringify(one) })
-  const { stdout, stderr } = await runCommand(['check', join(folder, 'one.json')], { env })
-  t.notMatch(stdout + stderr, spelt)
-  t.match(stdout, /asks with \$\{JUDGE_TOKEN\}/, stderr)
-  const typo = t.testdir({ 'two.yaml': 'steps: [{ name: q, function: "${HF_API_KEY}" }]' })
-  const wrong = await runCommand(['check', join(typo, 'two.yaml')], { env })
-  t.notMatch(wrong.stdout + wrong.stderr, spelt)
-  t.match(wrong.stderr, /\$\{HF_API_KEY\}/)
 
-  const key = 'admin-key-0123456789'
-  const model = {
-    model: 'm',
-    instances: [],
-    allow: ['http://h*'],
-    api_key_env: 'HF_API_KEY',
-    health: { interval_s: 0 },
-  }
-  const gateway = await testGateway(
-    t,
-    { gateway: { models: { m: model }, keys: { ops: { env: 'OPS', scopes: ['admin'] } } }, one },
-    { env: { ...env, OPS: key } },
-  )
-  const app = await createApp({
-    gateway,
-    metrics: openMetrics({ version: 'test', inFlight: () => 0 }),
-    bodyLimit: 4096,
+  t.test('in what check explains', async (t) => {
+    const folder = t.testdir({ 'one.json': JSON.stringify(one) })
+    const { stdout, stderr } = await runCommand(['check', join(folder, 'one.json')], { env })
+    t.notMatch(stdout + stderr, spelt)
+    t.match(stdout, /asks with \$\{JUDGE_TOKEN\}/, stderr)
   })
-  t.teardown(() => app.close())
-  const headers = { authorization: `Bearer ${key}` }
-  const config = await app.inject({ url: '/v1/rewards/one', headers })
-  t.match(config.json(), { config: { steps: [{ options: { pattern: '$' + '{JUDGE_TOKEN}' } }] } })
-  for (const url of ['http://u:hunter2@h:1', 'http://h:1/?key=hunter2', 'hunter2']) {
-    const added = await app.inject({
-      method: 'POST',
-      url: '/admin/models/m/instances',
-      headers,
-      payload: { url },
+
+  t.test('in a mistake that check names', async (t) => {
+    const typo = t.testdir({ 'two.yaml': 'steps: [{ name: q, function: "${HF_API_KEY}" }]' })
+    const wrong = await runCommand(['check', join(typo, 'two.yaml')], { env })
+    t.notMatch(wrong.stdout + wrong.stderr, spelt)
+    t.match(wrong.stderr, /\$\{HF_API_KEY\}/)
+  })
+
+  t.test('in the API', async (t) => {
+    const key = 'admin-key-0123456789'
+    const model = {
+      model: 'm',
+      instances: [],
+      allow: ['http://h*'],
+      api_key_env: 'HF_API_KEY',
+      health: { interval_s: 0 },
+    }
+    const gateway = await testGateway(
+      t,
+      { gateway: { models: { m: model }, keys: { ops: { env: 'OPS', scopes: ['admin'] } } }, one },
+      { env: { ...env, OPS: key } },
+    )
+    const app = await createApp({
+      gateway,
+      metrics: openMetrics({ version: 'test', inFlight: () => 0 }),
+      bodyLimit: 4096,
     })
-    t.equal(added.statusCode, 400)
-    t.match(added.json(), {
-      error: { code: 'RG_REQUEST_INVALID', message: /address of an instance must be/ },
+    t.teardown(() => app.close())
+    const headers = { authorization: `Bearer ${key}` }
+
+    await t.test('whose configs name the variable', async (t) => {
+      const config = await app.inject({ url: '/v1/rewards/one', headers })
+      t.match(config.json(), { config: { steps: [{ options: { pattern: '$' + '{JUDGE_TOKEN}' } }] } })
     })
-    t.notMatch(added.body, spelt)
-  }
-  for (const url of [
-    '/v1/models',
-    '/v1/rewards',
-    '/v1/rewards/one',
-    '/admin/models',
-    '/metrics',
-    '/openapi.json',
-  ])
-    t.notMatch((await app.inject({ url, headers })).body, spelt, url)
+
+    await t.test('where an address with a secret is refused', async (t) => {
+      for (const url of ['http://u:hunter2@h:1', 'http://h:1/?key=hunter2', 'hunter2']) {
+        const added = await app.inject({
+          method: 'POST',
+          url: '/admin/models/m/instances',
+          headers,
+          payload: { url },
+        })
+        t.equal(added.statusCode, 400)
+        t.match(added.json(), {
+          error: { code: 'RG_REQUEST_INVALID', message: /address of an instance must be/ },
+        })
+        t.notMatch(added.body, spelt)
+      }
+    })
+
+    for (const url of [
+      '/v1/models',
+      '/v1/rewards',
+      '/v1/rewards/one',
+      '/admin/models',
+      '/metrics',
+      '/openapi.json',
+    ])
+      await t.test(`at ${url}`, async (t) => {
+        const { statusCode, body } = await app.inject({ url, headers })
+        t.equal(statusCode, 200)
+        t.notMatch(body, spelt)
+      })
+  })
 })
 
 t.test('other variables are shown, and short or common values are not hidden', async (t) => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import t from 'tap'
+import t, { type Test } from 'tap'
 
 const mega = 1_000_000
 
@@ -12,7 +12,7 @@ interface Reply {
   readonly text: string
 }
 
-t.test('a gateway with a small heap refuses requests that do not fit, and survives (M52, M2)', async (t) => {
+t.test('a gateway with a small heap (M52, M2)', async (t) => {
   const judge = { model: 'm', instances: ['http://127.0.0.1:9'], health: { interval_s: 0 } }
   const folder = t.testdir({
     'gateway.yaml': JSON.stringify({ limits: { max_body_bytes: 60 * mega } }),
@@ -59,56 +59,72 @@ t.test('a gateway with a small heap refuses requests that do not fit, and surviv
       })
       call.end(body)
     })
-  const lives = async () => {
+  /** The statuses of so many requests at once, which the gateway survives. */
+  const at = async (t: Test, count: number, body: Buffer, headers: Record<string, string> = {}) => {
+    const replies = await Promise.all(Array.from({ length: count }, () => post(body, headers)))
     t.equal((await fetch(`${url}/livez`)).status, 200)
     t.equal(child.exitCode, null)
-  }
-  const at = async (count: number, body: Buffer, headers: Record<string, string> = {}) => {
-    const replies = await Promise.all(Array.from({ length: count }, () => post(body, headers)))
-    await lives()
     for (const { status, retryAfter } of replies)
       t.equal(retryAfter !== undefined, status === 429, `${status}`)
     return replies.map(({ status }) => status)
   }
-  const text = (length: number, reward = 'one') =>
-    Buffer.from(`{"reward":"${reward}","samples":[{"response":"${'x'.repeat(length)}","ground_truth":"x"}]}`)
+  const text = (length: number) =>
+    Buffer.from(`{"reward":"one","samples":[{"response":"${'x'.repeat(length)}","ground_truth":"x"}]}`)
   const packed = { 'content-encoding': 'gzip' }
 
-  t.strictSame(await at(4, text(50 * mega)), [413, 413, 413, 413], 'bodies that never fit')
-  const unpacked = await at(4, gzipSync(text(50 * mega)), packed)
-  t.ok(unpacked.includes(413) && !unpacked.includes(200), `nor when they are packed: ${unpacked}`)
+  await t.test('refuses bodies that never fit as too large', async (t) => {
+    t.strictSame(await at(t, 4, text(50 * mega)), [413, 413, 413, 413])
+  })
+
+  await t.test('refuses bodies that never fit once unpacked', async (t) => {
+    const statuses = await at(t, 4, gzipSync(text(50 * mega)), packed)
+    t.ok(statuses.includes(413) && !statuses.includes(200), `${statuses}`)
+  })
+
+  const list = `{"response":"x","ground_truth":[${'[],'.repeat(7000)}[]]}`
   for (const [name, body, headers] of [
     ['texts', text(12 * mega), {}],
     ['packed texts', gzipSync(text(12 * mega)), packed],
     [
       'rows of lists',
-      Buffer.from(
-        `{"reward":"one","samples":[${Array.from({ length: 40 }, () => `{"response":"x","ground_truth":[${'[],'.repeat(7000)}[]]}`).join(',')}]}`,
-      ),
+      Buffer.from(`{"reward":"one","samples":[${Array.from({ length: 40 }, () => list).join(',')}]}`),
       {},
     ],
-  ] as const) {
-    const statuses = await at(8, body, headers)
-    t.ok(statuses.includes(200), `${name}: one fits (${statuses})`)
-    t.ok(
-      statuses.every((status) => status === 200 || status === 429),
-      `${name}: ${statuses}`,
+  ] as const)
+    await t.test(`scores ${name} that fit one by one, and asks for a retry of the others`, async (t) => {
+      const statuses = await at(t, 8, body, headers)
+      t.ok(statuses.includes(200), `one fits (${statuses})`)
+      t.ok(
+        statuses.every((status) => status === 200 || status === 429),
+        `${statuses}`,
+      )
+    })
+
+  await t.test('counts the values of a body, not its bytes alone', async (t) => {
+    const dense = `{"response":"x","ground_truth":[${'{"a":1},'.repeat(12_000)}{}]}`
+    const statuses = await at(
+      t,
+      4,
+      Buffer.from(`{"reward":"one","samples":[${Array.from({ length: 150 }, () => dense).join(',')}]}`),
     )
-  }
-  const dense = `{"response":"x","ground_truth":[${'{"a":1},'.repeat(12_000)}{}]}`
-  const values = await at(
-    4,
-    Buffer.from(`{"reward":"one","samples":[${Array.from({ length: 150 }, () => dense).join(',')}]}`),
-  )
-  t.ok(
-    values.every((status) => status === 413 || status === 429),
-    `values count, not bytes alone: ${values}`,
-  )
-  const row = '{"prompt":"q","response":"yes","ground_truth":"yes"}'
-  const rows = Buffer.from(
-    `{"reward":"judged","samples":[${Array.from({ length: 30_000 }, () => row).join(',')}]}`,
-  )
-  const refused = await post(rows)
-  t.match(refused, { status: 413, text: /"RG_REQUEST_TOO_LARGE".*send at most \d{4,5} of them at a time/ })
-  t.strictSame(await at(1, text(mega)), [200])
+    t.ok(
+      statuses.every((status) => status === 413 || status === 429),
+      `${statuses}`,
+    )
+  })
+
+  await t.test('says how many rows with a judge it takes at a time', async (t) => {
+    const row = '{"prompt":"q","response":"yes","ground_truth":"yes"}'
+    const rows = Buffer.from(
+      `{"reward":"judged","samples":[${Array.from({ length: 30_000 }, () => row).join(',')}]}`,
+    )
+    t.match(await post(rows), {
+      status: 413,
+      text: /"RG_REQUEST_TOO_LARGE".*send at most \d{4,5} of them at a time/,
+    })
+  })
+
+  await t.test('scores after all of this as before', async (t) => {
+    t.strictSame(await at(t, 1, text(mega)), [200])
+  })
 })

@@ -26,9 +26,10 @@ t.test('a file of hacks runs in both modes', async (t) => {
 })
 
 t.test('all files of our own cases agree', async (t) => {
-  for (const file of readdirSync(vectors, { recursive: true, encoding: 'utf8' })) {
-    if (file.endsWith('.jsonl')) t.strictSame(runFile(join(vectors, file)).differing, [], file)
-  }
+  const files = readdirSync(vectors, { recursive: true, encoding: 'utf8' })
+  const cases = files.filter((file) => file.endsWith('.jsonl'))
+  t.ok(cases.length > 5, `${cases.length} files`)
+  for (const file of cases) t.strictSame(runFile(join(vectors, file)).differing, [], file)
 })
 
 t.test('each difference is reported with both answers', async (t) => {

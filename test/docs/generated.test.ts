@@ -16,6 +16,7 @@ t.test('every reward function has a test, and a row that is whole and names its 
     const isTested = tests.some((text) => text.includes(`/reward-functions/${name}.ts'`))
     t.ok(isTested, `${name}: write ${folder}/${name}.test.ts (docs/recipes/add-a-rule.md)`)
     const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? ''
+    t.not(row, '', `${functionsPage} has a row of ${name}`)
     const [, , , , options = '', from = ''] = row.split(/(?<!\\)\|/).map((cell) => cell.trim())
     for (const option of optionsOf(fn))
       t.ok(options.includes(option), `${functionsPage}: the row of ${name} names its option ${option}`)

@@ -72,29 +72,41 @@ t.test('every script that a page tells to run exists', async (t) => {
 t.test('every file of the project that a page or a message names exists', async (t) => {
   const roots = 'src|test|bench|docker|docs|rm-configs|suites|clients|reward-functions|\\.ci'
   const named = new RegExp(String.raw`(?<![\w./$-])(?:${roots})/[\w./-]*\w`, 'g')
+  let seen = 0
   for (const [page, text] of texts) {
     // What a recipe lets its reader write.
     const written = new Set([...text.matchAll(/^```\w+ (\S+)$/gm)].map(([, file = '']) => file))
     for (const code of codeOf(text))
-      for (const [path] of code.matchAll(named))
+      for (const [path] of code.matchAll(named)) {
+        seen += 1
         if (!path.includes('/.venv') && !written.has(path) && !existsSync(path)) t.fail(`${page}: ${path}`)
+      }
   }
+  t.ok(seen > 50, `${seen} files are named`)
+  let told = 0
   for (const file of [...files('src', '.ts'), ...files('src', '.tsx')])
-    for (const [page] of readFileSync(file, 'utf8').matchAll(/\bdocs\/[a-z-/]+\.md\b/g))
+    for (const [page] of readFileSync(file, 'utf8').matchAll(/\bdocs\/[a-z-/]+\.md\b/g)) {
+      told += 1
       if (!existsSync(page)) t.fail(`${file}: ${page}`)
+    }
+  t.ok(told > 5, `messages name ${told} pages`)
 })
 
 t.test(
   'every trainer path that a page names is served, and every module of the Python client is there',
   (t) => {
     const served = new Set(trainerFormats.map(({ name }) => name))
+    let modules = 0
     for (const [page, text] of texts) {
       for (const [, name = ''] of text.matchAll(/(?<!\b(?:src|test))\/wire\/([a-z][\w-]*)/g))
         if (!served.has(name)) t.fail(`${page}: /wire/${name}`)
-      for (const [, name = ''] of text.matchAll(/\breward_gateway_client\.([a-z]\w*)/g))
+      for (const [, name = ''] of text.matchAll(/\breward_gateway_client\.([a-z]\w*)/g)) {
+        modules += 1
         if (!existsSync(`clients/python/src/reward_gateway_client/${name}.py`))
           t.fail(`${page}: reward_gateway_client.${name}`)
+      }
     }
+    t.ok(modules > 0, 'a page names a module')
     for (const name of served) t.match(texts.get('docs/trainers.md'), `/wire/${name}/`)
     t.end()
   },

@@ -32,23 +32,27 @@ t.test('an admin key controls instances, models and configs', async (t) => {
     t.equal((await app.inject({ url: '/admin/models', headers: bearer(admin) })).statusCode, 200)
   })
 
-  await t.test('instances are added, drained and removed; models sleep and wake', async (t) => {
-    const call = async (path: string, payload?: object) => {
-      const method = payload ? 'POST' : 'GET'
-      const response = await app.inject({
-        method,
-        url: path,
-        headers: bearer(admin),
-        ...(payload && { payload }),
-      })
-      return { status: response.statusCode, body: response.json() }
-    }
+  const call = async (path: string, payload?: object) => {
+    const method = payload ? 'POST' : 'GET'
+    const response = await app.inject({
+      method,
+      url: path,
+      headers: bearer(admin),
+      ...(payload && { payload }),
+    })
+    return { status: response.statusCode, body: response.json() }
+  }
+
+  await t.test('models are listed with their instances', async (t) => {
     t.match(await call('/admin/models'), {
       status: 200,
       body: {
         models: [{ name: 'judge', serves: 'judge', instances: [{ address: first?.url, in_flight: 0 }] }, {}],
       },
     })
+  })
+
+  await t.test('an instance that is added takes questions with its own weight and limit', async (t) => {
     const added = await call('/admin/models/judge/instances', {
       url: second?.url,
       weight: 2,
@@ -57,14 +61,23 @@ t.test('an admin key controls instances, models and configs', async (t) => {
     t.match(added, { status: 201, body: { instances: [{}, { address: second?.url, weight: 2, limit: 3 }] } })
     const ask = { model: 'judge', messages: [{ role: 'user', content: 'q' }] }
     t.equal((await app.inject({ method: 'POST', url: '/v1/chat/completions', payload: ask })).statusCode, 200)
+  })
+
+  await t.test('an instance is drained, then removed', async (t) => {
     const drained = await call('/admin/models/judge/instances/drain', { url: first?.url, wait_s: 5 })
     t.match(drained, { status: 200, body: { instances: [{ state: 'draining' }, { state: 'ready' }] } })
     const removed = await call('/admin/models/judge/instances/remove', { url: first?.url, wait_s: 5 })
     t.match(removed, { status: 200, body: { instances: [{ address: second?.url }] } })
+  })
+
+  await t.test('a model sleeps and wakes, and is ready meanwhile', async (t) => {
     t.match(await call('/admin/models/judge/sleep', {}), { status: 200, body: { memory: 'asleep' } })
     t.equal(second?.stats().isSleeping, true)
     t.equal((await app.inject('/readyz')).statusCode, 200, 'a sleeping model is ready: it wakes')
     t.match(await call('/admin/models/judge/wake', {}), { status: 200, body: { memory: 'awake' } })
+  })
+
+  await t.test('an order that cannot be carried out is refused with its reason', async (t) => {
     const refusals: [string, object | undefined, number, string][] = [
       ['/admin/models/judge/instances', { url: 'http://169.254.169.254' }, 403, 'RG_FORBIDDEN'],
       ['/admin/models/plain/instances', { url: second?.url }, 403, 'RG_FORBIDDEN'],

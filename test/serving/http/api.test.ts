@@ -159,19 +159,28 @@ t.test('a gateway over HTTP', async (t) => {
     t.match(ready.json(), { ready: false, missing: [/model 'judge'/] })
   })
 
-  await t.test('the docs show the schema of a sample, keys, and every status of a route', async (t) => {
+  await t.test('the description of the API', async (t) => {
     const openapi = (await app.inject('/openapi.json')).json()
-    t.match(openapi.openapi, /^3\.1/, 'whose schemas are JSON Schema as zod writes it')
-    const body = openapi.paths['/v1/score'].post.requestBody.content['application/json'].schema
-    t.strictSame(openapi.paths['/admin/reload'].post.security, [{ key: [] }], 'it says where a key is needed')
-    t.strictSame(openapi.paths['/livez'].get.security, [])
-    t.match(body.properties.samples.items.properties.ground_truth.description, /compare/)
-    t.notMatch(JSON.stringify(openapi), /"\$ref":"#\/definitions/)
-    const statuses = (path: string, method: string) =>
-      Object.keys(openapi.paths[path][method].responses).join(' ')
-    t.equal(statuses('/v1/score', 'post'), '200 400 401 403 404 408 413 415 429 502 503')
-    t.equal(statuses('/livez', 'get'), '200')
-    t.match(statuses('/v1/chat/completions', 'post'), /default/, 'a server may refuse as it likes')
+
+    t.test('has schemas as JSON Schema, with what the fields of a sample mean', async (t) => {
+      t.match(openapi.openapi, /^3\.1/, 'whose schemas are JSON Schema as zod writes it')
+      const body = openapi.paths['/v1/score'].post.requestBody.content['application/json'].schema
+      t.match(body.properties.samples.items.properties.ground_truth.description, /compare/)
+      t.notMatch(JSON.stringify(openapi), /"\$ref":"#\/definitions/)
+    })
+
+    t.test('says where a key is needed', async (t) => {
+      t.strictSame(openapi.paths['/admin/reload'].post.security, [{ key: [] }])
+      t.strictSame(openapi.paths['/livez'].get.security, [])
+    })
+
+    t.test('lists every status of a route', async (t) => {
+      const statuses = (path: string, method: string) =>
+        Object.keys(openapi.paths[path][method].responses).join(' ')
+      t.equal(statuses('/v1/score', 'post'), '200 400 401 403 404 408 413 415 429 502 503')
+      t.equal(statuses('/livez', 'get'), '200')
+      t.match(statuses('/v1/chat/completions', 'post'), /default/, 'a server may refuse as it likes')
+    })
   })
 
   await t.test(

@@ -6,7 +6,7 @@ import { createApp } from '../../../src/serving/http/app.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { testGateway } from '../../support/gateway.ts'
 
-const rule = { name: 'rule', function: 'echo-rule' }
+const rule = { name: 'rule', function: 'exact-match' }
 
 async function opened(t: Test, receiveMs?: number): Promise<{ app: FastifyInstance; port: number }> {
   const gateway = await testGateway(t, { one: { steps: [rule] } })
@@ -35,8 +35,9 @@ const bodyOf = (reply: string): unknown => JSON.parse(reply.slice(reply.indexOf(
 const head = 'POST /v1/score HTTP/1.1\r\nhost: a\r\nconnection: close\r\n'
 const json = 'content-type: application/json\r\n'
 
+const { port } = await opened(t)
+
 t.test('every refusal has the format and codes of docs/errors.md, even before routing (M31)', async (t) => {
-  const { port } = await opened(t)
   const cases: [string, string, number, string][] = [
     ['no HTTP', 'HELLO\r\n\r\n', 400, 'RG_REQUEST_INVALID'],
     [
@@ -91,11 +92,14 @@ t.test('every refusal has the format and codes of docs/errors.md, even before ro
     t.match(reply, /^content-type: application\/json/im, name)
     t.ok(reply.length < 1500, `${name}: what is refused is not sent back`)
   }
-  t.match(
-    await sent(port, `${head}content-length: 2\r\n\r\n{}`),
-    /content-type: application\/json/,
-    'the remedy (M41)',
-  )
+})
+
+t.test('a body without a type is told which type to send (M41)', async (t) => {
+  const refused = bodyOf(await sent(port, `${head}content-length: 2\r\n\r\n{}`))
+  t.match(refused, { error: { message: /content-type: application\/json/ } })
+})
+
+t.test('what HTTP allows is not refused', async (t) => {
   const old = await sent(port, 'GET /livez HTTP/1.0\r\n\r\n')
   t.match(old, /^HTTP\/1\.1 200 /, 'HTTP/1.0 needs no host')
   const expecting = await sent(

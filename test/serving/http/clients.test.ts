@@ -145,7 +145,7 @@ t.test('a disconnect is noticed whether it comes before or after the check', asy
   t.strictSame(await seen, [true, true])
 })
 
-t.test('a leaving gateway is not ready, and still scores one request per connection', async (t) => {
+t.test('a gateway that leaves', async (t) => {
   const clock = fakeClock()
   const rewards = {
     gateway: { shutdown: { pre_stop_s: 2 } },
@@ -167,17 +167,26 @@ t.test('a leaving gateway is not ready, and still scores one request per connect
   const left = gateway.leave().then(() => {
     hasLeft = true
   })
-  const ready = await app.inject('/readyz')
-  t.equal(ready.statusCode, 503)
-  t.match(ready.json(), { ready: false, missing: ['the gateway is closing'] })
-  t.equal((await app.inject('/livez')).statusCode, 200)
-  clock.advance(1999)
-  const scored = await score()
-  t.match(scored.json(), { results: [{ valid: true }] })
-  t.equal(scored.headers.connection, 'close')
-  t.notOk(hasLeft)
-  clock.advance(1)
-  await left
-  await gateway.close()
-  t.equal((await score()).statusCode, 503, 'then it closes')
+
+  await t.test('is live but not ready, and says why', async (t) => {
+    const ready = await app.inject('/readyz')
+    t.equal(ready.statusCode, 503)
+    t.match(ready.json(), { ready: false, missing: ['the gateway is closing'] })
+    t.equal((await app.inject('/livez')).statusCode, 200)
+  })
+
+  await t.test('scores until its time is over, one request per connection', async (t) => {
+    clock.advance(1999)
+    const scored = await score()
+    t.match(scored.json(), { results: [{ valid: true }] })
+    t.equal(scored.headers.connection, 'close')
+    t.notOk(hasLeft)
+  })
+
+  await t.test('closes then, and refuses what comes', async (t) => {
+    clock.advance(1)
+    await left
+    await gateway.close()
+    t.equal((await score()).statusCode, 503)
+  })
 })

@@ -53,46 +53,58 @@ t.test('the inspector', async (t) => {
     { text: () => text },
   )
 
-  await t.test('an open page gets rewards, states and results once per second', async (t) => {
+  await t.test('an open page', async (t) => {
     await score(app, 'one', [{ response: '1', group_id: 'g' }, { response: 'throw' }])
     const { response, stream } = await open(app)
     t.match(response.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
     const events = readEvents(stream)
-    t.match(await events.next('served'), {
-      text: 'hash',
-      rewards: [
-        { name: 'one', steps: [{ name: 'rule', function: 'echo-rule', range: [-1, 2] }] },
-        { name: 'judged' },
-        { name: 'voted' },
-      ],
+
+    await t.test('gets the rewards with their steps, and the models', async (t) => {
+      t.match(await events.next('served'), {
+        text: 'hash',
+        rewards: [
+          { name: 'one', steps: [{ name: 'rule', function: 'echo-rule', range: [-1, 2] }] },
+          { name: 'judged' },
+          { name: 'voted' },
+        ],
+      })
+      t.match(await events.next('status'), { models: [{ name: 'judge' }], missing: [] })
     })
-    t.match(await events.next('status'), { models: [{ name: 'judge' }], missing: [] })
-    t.match(await events.next('scored'), {
-      now: 1_000_000,
-      rewards: {
-        one: {
-          rows: 2,
-          invalid: { rule_error: 1 },
-          rewards: { range: [-1, 2], recent: { width: 5000, points: [[1_000_000, 1, 1, [13, 1]]] } },
-          terms: [{ name: 'rule', ended: { scored: 1, failed: 1 } }],
+
+    await t.test('gets what was scored before, with reasons instead of numbers', async (t) => {
+      t.match(await events.next('scored'), {
+        now: 1_000_000,
+        rewards: {
+          one: {
+            rows: 2,
+            invalid: { rule_error: 1 },
+            rewards: { range: [-1, 2], recent: { width: 5000, points: [[1_000_000, 1, 1, [13, 1]]] } },
+            terms: [{ name: 'rule', ended: { scored: 1, failed: 1 } }],
+          },
         },
-      },
-      rows: [
-        { id: 'req:1', value: null, failure: 'rule_error', terms: ['failed'] },
-        { id: 'req:0', value: 1, group: 'g', terms: [1], prompt: null, response: null },
-      ],
+        rows: [
+          { id: 'req:1', value: null, failure: 'rule_error', terms: ['failed'] },
+          { id: 'req:0', value: 1, group: 'g', terms: [1], prompt: null, response: null },
+        ],
+      })
     })
-    for (const value of ['0', '2', '1']) await score(app, 'one', [{ response: value }])
-    const told = events.all.length
-    clock.advance(999)
-    t.equal(events.all.length, told, 'nothing before a second is over')
-    clock.advance(1)
-    const next = await events.next('scored')
-    t.match(next, { rewards: { one: { rows: 5 } } })
-    const { rewards } = next as { rewards: { one: { rewards: { recent: { points: unknown } } } } }
-    t.strictSame(rewards.one.rewards.recent.points, [[1_000_000, 4, 4, [6, 1, 13, 2, 19, 1]]], 'whole slots')
-    clock.advance(10_000)
-    t.equal(events.all.filter(({ name }) => name === 'scored').length, 2, 'and nothing where nothing happens')
+
+    await t.test('gets what is new once per second, in whole slots', async (t) => {
+      for (const value of ['0', '2', '1']) await score(app, 'one', [{ response: value }])
+      const told = events.all.length
+      clock.advance(999)
+      t.equal(events.all.length, told, 'nothing before a second is over')
+      clock.advance(1)
+      const next = await events.next('scored')
+      t.match(next, { rewards: { one: { rows: 5 } } })
+      const { rewards } = next as { rewards: { one: { rewards: { recent: { points: unknown } } } } }
+      t.strictSame(rewards.one.rewards.recent.points, [[1_000_000, 4, 4, [6, 1, 13, 2, 19, 1]]])
+    })
+
+    await t.test('gets nothing where nothing happens', async (t) => {
+      clock.advance(10_000)
+      t.equal(events.all.filter(({ name }) => name === 'scored').length, 2)
+    })
     stream.destroy()
   })
 
@@ -137,38 +149,48 @@ t.test('the inspector', async (t) => {
     },
   )
 
-  await t.test(
-    'the page has strict headers, an ETag and gzip; if it is not built, the error says so',
-    async (t) => {
-      const page = t.testdir({
-        'index.html': '<!doctype html>',
-        assets: { 'a-1234.js': 'export {}' },
-        'x.txt': 'no',
-      })
-      const { app: built } = await another(page)
-      const index = await built.inject('/ui/')
-      t.match(index.headers, { 'content-type': /html/, 'cache-control': 'no-cache', etag: String })
+  await t.test('the page', async (t) => {
+    const page = t.testdir({
+      'index.html': '<!doctype html>',
+      assets: { 'a-1234.js': 'export {}' },
+      'x.txt': 'no',
+    })
+    const { app: built } = await another(page)
+    const index = await built.inject('/ui/')
+
+    await t.test('may run nothing but its own scripts', async (t) => {
       const policy = String(index.headers['content-security-policy'])
       t.match(policy, /default-src 'none'.*script-src 'self';.*style-src 'self'/)
       t.notMatch(policy, /unsafe/)
-      const again = await built.inject({
-        url: '/ui/',
-        headers: { 'if-none-match': String(index.headers.etag) },
-      })
-      t.equal(again.statusCode, 304)
-      const asset = await built.inject({
-        url: '/ui/assets/a-1234.js',
-        headers: { 'accept-encoding': 'gzip' },
-      })
+    })
+
+    await t.test('is asked for again each time, and sent only if it changed', async (t) => {
+      t.match(index.headers, { 'content-type': /html/, 'cache-control': 'no-cache', etag: String })
+      const headers = { 'if-none-match': String(index.headers.etag) }
+      t.equal((await built.inject({ url: '/ui/', headers })).statusCode, 304)
+    })
+
+    await t.test('has assets that are compressed and kept for good', async (t) => {
+      const headers = { 'accept-encoding': 'gzip' }
+      const asset = await built.inject({ url: '/ui/assets/a-1234.js', headers })
       t.match(asset.headers, { 'cache-control': /immutable/, 'content-encoding': 'gzip' })
+    })
+
+    await t.test('has no other files', async (t) => {
       for (const path of ['x.txt', '../package.json', '..%2fpackage.json', 'assets/none.js'])
         t.equal((await built.inject(`/ui/${path}`)).statusCode, 404, path)
+    })
+
+    await t.test('is found without the last slash, below any prefix', async (t) => {
       t.match((await built.inject('/ui')).headers, { location: 'ui/' })
+    })
+
+    await t.test('says how to build it where it is not built', async (t) => {
       const missing = await app.inject('/ui/')
       t.equal(missing.statusCode, 404)
       t.match(missing.json(), { error: { message: /npm run build:ui/ } })
-    },
-  )
+    })
+  })
 
   await t.test('rows and open pages are bounded, whatever arrives', async (t) => {
     text = 'full'
@@ -245,7 +267,7 @@ t.test('the inspector', async (t) => {
   })
 })
 
-t.test('events need a key with the scope read at all times, and the page itself needs none', async (t) => {
+t.test('with keys', async (t) => {
   const folder = t.testdir({ keys: reader, 'index.html': '<!doctype html>' })
   const keys = {
     reader: { file: `${folder}/keys`, scopes: ['read'] },
@@ -253,29 +275,38 @@ t.test('events need a key with the scope read at all times, and the page itself 
   }
   const env = { TRAINER: 'trainer-key-0123456789' }
   const { app, gateway, clock, another } = await inspectedApp(t, { gateway: { keys }, one: rule }, { env })
-  const page = await another(folder)
-  t.equal((await page.app.inject('/ui/')).statusCode, 200)
-  for (const url of ['/ui/api/events', '/ui/api/rows/req:0']) {
-    t.equal((await app.inject(url)).statusCode, 401, url)
-    t.equal((await app.inject({ url, headers: bearer(env.TRAINER) })).statusCode, 403, url)
-    t.equal((await app.inject(`${url}?key=${reader}`)).statusCode, 401, 'no key in an address')
-  }
-  const access = async (headers: Record<string, string>) =>
-    (await app.inject({ url: '/ui/api/access', headers })).json()
-  t.strictSame(await access({}), { read: false, score: false, admin: false })
-  t.strictSame(await access(bearer(env.TRAINER)), { read: false, score: true, admin: false })
-  t.strictSame(await access(bearer(reader)), { read: true, score: false, admin: false })
-  const { stream } = await open(app, bearer(reader))
-  const events = readEvents(stream)
-  await events.next('scored')
-  clock.advance(15_000)
-  t.notOk(stream.destroyed)
 
-  // A key that a reload removed gets no more events.
-  writeFileSync(`${folder}/keys`, 'another-key-0123456789')
-  await gateway.reload()
-  clock.advance(15_000)
-  t.equal(await events.next('scored'), null, 'the stream has ended')
+  await t.test('the page itself needs none', async (t) => {
+    const page = await another(folder)
+    t.equal((await page.app.inject('/ui/')).statusCode, 200)
+  })
+
+  for (const url of ['/ui/api/events', '/ui/api/rows/req:0'])
+    await t.test(`${url} needs one with the scope read, which no address holds`, async (t) => {
+      t.equal((await app.inject(url)).statusCode, 401)
+      t.equal((await app.inject({ url, headers: bearer(env.TRAINER) })).statusCode, 403)
+      t.equal((await app.inject(`${url}?key=${reader}`)).statusCode, 401)
+    })
+
+  await t.test('the page is told what its key may do', async (t) => {
+    const access = async (headers: Record<string, string>) =>
+      (await app.inject({ url: '/ui/api/access', headers })).json()
+    t.strictSame(await access({}), { read: false, score: false, admin: false })
+    t.strictSame(await access(bearer(env.TRAINER)), { read: false, score: true, admin: false })
+    t.strictSame(await access(bearer(reader)), { read: true, score: false, admin: false })
+  })
+
+  await t.test('a key that a reload removes gets no more events', async (t) => {
+    const { stream } = await open(app, bearer(reader))
+    const events = readEvents(stream)
+    await events.next('scored')
+    clock.advance(15_000)
+    t.notOk(stream.destroyed)
+    writeFileSync(`${folder}/keys`, 'another-key-0123456789')
+    await gateway.reload()
+    clock.advance(15_000)
+    t.equal(await events.next('scored'), null, 'the stream has ended')
+  })
 })
 
 t.test('the page never shows more text than the record keeps', async (t) => {

@@ -81,12 +81,13 @@ t.test('API keys have scopes and limits', async (t) => {
       payload: { reward, samples: responses.map((response) => ({ response })) },
     })
 
+  const status = async (key: string | null, request: object) =>
+    (await app.inject({ ...request, headers: key === null ? {} : bearer(key) })).statusCode
+  // Admitted requests get 404, because there is no such reward.
+  const payload = { reward: 'none', samples: [{ response: '1' }] }
+  const scoring = { method: 'POST', url: '/v1/score', payload } as const
+
   await t.test('a key may do what its scopes allow, and an admin key everything', async (t) => {
-    const status = async (key: string | null, request: object) =>
-      (await app.inject({ ...request, headers: key === null ? {} : bearer(key) })).statusCode
-    // Admitted requests get 404, because there is no such reward.
-    const payload = { reward: 'none', samples: [{ response: '1' }] }
-    const scoring = { method: 'POST', url: '/v1/score', payload } as const
     const table: [string | null, number, number, number][] = [
       [null, 401, 401, 401],
       ['no-such-key', 401, 401, 401],
@@ -101,15 +102,27 @@ t.test('API keys have scopes and limits', async (t) => {
       t.equal(await status(key, { url: '/metrics' }), read, `${key} reads metrics, without a limit`)
       t.equal(await status(key, { url: '/admin/models' }), ruled, `${key} rules`)
     }
+  })
+
+  await t.test('health and the description of the API need no key', async (t) => {
     for (const url of ['/livez', '/readyz', '/openapi.json', '/docs/'])
       t.equal(await status(null, { url }), 200, url)
+  })
+
+  await t.test('a model may be asked with the scope score', async (t) => {
     const completions = { method: 'POST', url: '/v1/completions', payload: { model: 'none' } }
     t.equal(await status(null, completions), 401)
     t.equal(await status(keyOf('trainer'), completions), 404)
-    t.match((await app.inject('/v1/models')).json(), { error: { type: 'authentication_error' } })
+  })
+
+  await t.test('models are shown to every key, whatever it may do (M47)', async (t) => {
     for (const name of ['viewer', 'trainer', 'ops'])
       for (const url of ['/v1/models', '/v1/models/judge'])
-        t.equal(await status(keyOf(name), { url }), 200, `${name} sees ${url}, whatever it may do (M47)`)
+        t.equal(await status(keyOf(name), { url }), 200, `${name} sees ${url}`)
+  })
+
+  await t.test('a missing key has the error format of the route', async (t) => {
+    t.match((await app.inject('/v1/models')).json(), { error: { type: 'authentication_error' } })
     t.match((await app.inject(scoring)).json(), { error: { code: 'RG_UNAUTHORIZED' } })
   })
 

@@ -81,42 +81,49 @@ t.test('requests beyond the capacity of the judges are refused at once', async (
     await first
   }
 
-  await t.test(
-    'a request whose questions would wait too long is refused before any work, with a Retry-After',
-    async (t) => {
-      const line = 'timed'
-      const waiting = [...(await fill(line, 6, 4))]
-      const hurried = await score(`${line}-hurried`)
+  await t.test('while a line is too long', async (t) => {
+    const line = 'timed'
+    const waiting = [...(await fill(line, 6, 4))]
+    const hurried = await score(`${line}-hurried`)
+    waiting.push(...(await fill(line, 1, 5)))
+
+    await t.test('a request whose deadline is before its turn is refused', async (t) => {
       t.equal(hurried.statusCode, 429, '1 s in line is longer than its deadline')
-      waiting.push(...(await fill(line, 1, 5)))
-      for (const [what, refused] of [
-        ['one sample', await score(line)],
-        ['many', await score(line, 50)],
-        ['a stream', await score(line, 2, {}, { accept: 'application/x-ndjson' })],
-        ['a trainer', await post('/wire/slime/timed', { prompt: 'q', response: '1', label: '1' })],
-      ] as const) {
-        t.equal(refused.statusCode, 429, what)
-        t.equal(refused.headers['retry-after'], '1', what)
-        t.match(refused.json(), { error: { code: 'RG_OVERLOADED', message: /'timed'/ } }, what)
-      }
+    })
+
+    for (const [what, send] of [
+      ['one sample', () => score(line)],
+      ['many samples', () => score(line, 50)],
+      ['a stream', () => score(line, 2, {}, { accept: 'application/x-ndjson' })],
+      ['a trainer', () => post('/wire/slime/timed', { prompt: 'q', response: '1', label: '1' })],
+    ] as const)
+      await t.test(`${what} is refused before any work, with a Retry-After`, async (t) => {
+        const refused = await send()
+        t.equal(refused.statusCode, 429)
+        t.equal(refused.headers['retry-after'], '1')
+        t.match(refused.json(), { error: { code: 'RG_OVERLOADED', message: /'timed'/ } })
+      })
+
+    await t.test('a request that is passed on is refused', async (t) => {
       const passed = { model: line, messages: [{ role: 'user', content: '1' }] }
       t.equal((await post('/v1/chat/completions', passed)).statusCode, 429)
-      t.equal((await score('ruled')).statusCode, 200, 'a reward without the model is served')
-      t.equal(
-        (await score(`${line}-sorted`, 1, { data_source: 'ruled' })).statusCode,
-        200,
-        'so are rows that do not ask',
-      )
+    })
+
+    await t.test('what does not ask the model is served, by reward and by row', async (t) => {
+      t.equal((await score('ruled')).statusCode, 200)
+      t.equal((await score(`${line}-sorted`, 1, { data_source: 'ruled' })).statusCode, 200)
       t.equal((await score(`${line}-sorted`, 1, { data_source: 'judged' })).statusCode, 429)
+    })
+
+    await t.test('what was let in is scored, and then whatever comes is let in', async (t) => {
       const scored = Promise.all(waiting)
       await finish(line, scored)
-      for (const response of await scored)
-        t.equal(response.json().results[0].reward, 1, 'what was let in is scored')
+      for (const response of await scored) t.equal(response.json().results[0].reward, 1)
       const after = score(line, 20)
       await finish(line, after)
-      t.equal((await after).statusCode, 200, 'once the line is short, whatever comes is let in')
-    },
-  )
+      t.equal((await after).statusCode, 200)
+    })
+  })
 
   await t.test('Retry-After grows with the queue', async (t) => {
     const line = 'free'

@@ -91,24 +91,29 @@ const metricOf = async ({ app }: World, name: string) =>
     )?.[1],
   )
 
-t.test(
-  'a judge that is away for five seconds costs no row, and nothing else waits for it (M54)',
-  async (t) => {
-    const world = await worldOf(t)
-    const { judge, other, post } = world
-    t.match(await readyOf(world), { status: 200, ready: true, missing: [], parked: [] })
-    await judge.kill()
-    const began = performance.now()
-    const asked = { judge: judge.seen.length, other: other.seen.length }
-    const scoring = post('/v1/score', { reward: 'both', samples: samplesOf(200, 'row') })
+t.test('while a judge is away for five seconds (M54)', async (t) => {
+  const world = await worldOf(t)
+  const { judge, other, post } = world
+  t.match(await readyOf(world), { status: 200, ready: true, missing: [], parked: [] })
+  await judge.kill()
+  const began = performance.now()
+  const asked = { judge: judge.seen.length, other: other.seen.length }
+  const scoring = post('/v1/score', { reward: 'both', samples: samplesOf(200, 'row') })
+
+  await t.test("the other judge's terms of the same rows are computed", async () => {
     await until(() => other.seen.length - asked.other === 200)
-    t.pass("the other judge's terms of the same rows are computed meanwhile")
-    while ((await readyOf(world)).parked[0]?.questions !== 200) await after(20)
+  })
+  while ((await readyOf(world)).parked[0]?.questions !== 200) await after(20)
+
+  await t.test('rewards that do not ask it are computed', async (t) => {
     t.equal(
       (await post('/v1/score', { reward: 'else', samples: samplesOf(3, 'else') }))?.json.results[1].reward,
       1,
     )
     t.equal((await post('/v1/score', { reward: 'ruled', samples: samplesOf(3, 'ruled') }))?.status, 200)
+  })
+
+  await t.test('the gateway is ready, and tells how many questions wait and since when', async (t) => {
     t.match(await readyOf(world), {
       status: 200,
       ready: true,
@@ -116,23 +121,33 @@ t.test(
       parked: [{ model: 'judge', questions: 200, since: /^\d{4}-.*Z$/ }],
     })
     t.equal(await metricOf(world, 'questions_parked'), 200)
-    const late = post('/v1/score', { reward: 'judged', samples: samplesOf(50, 'late') })
-    await after(Math.max(0, 5000 - (performance.now() - began)))
-    t.ok((await metricOf(world, 'parked_seconds')) > 1)
-    await judge.revive()
+  })
+
+  const late = post('/v1/score', { reward: 'judged', samples: samplesOf(50, 'late') })
+  await after(Math.max(0, 5000 - (performance.now() - began)))
+  const parkedSeconds = await metricOf(world, 'parked_seconds')
+  await judge.revive()
+
+  await t.test('no row is lost: each has its reward, in the order of the rows', async (t) => {
     const { results } = (await scoring)?.json ?? {}
     t.strictSame(
       results.map(({ id, valid, reward }: Record<string, unknown>) => [id, valid, reward]),
       samplesOf(200, '').map(({ id }, i) => [id, true, (i % 2) * 1.5]),
-      'every row has its reward, in the order of the rows',
     )
     t.ok((await late)?.json.results.every(({ valid }: { valid: boolean }) => valid))
-    t.equal(judge.seen.length - asked.judge, 250, 'no question is asked twice')
+  })
+
+  await t.test('no question is asked twice', async (t) => {
+    t.equal(judge.seen.length - asked.judge, 250)
     t.equal(other.seen.length - asked.other, 203)
+  })
+
+  await t.test('the time is counted, and nothing is parked afterwards', async (t) => {
+    t.ok(parkedSeconds > 1, `${parkedSeconds}`)
     t.match(await readyOf(world), { status: 200, missing: [], parked: [] })
     t.equal(await metricOf(world, 'questions_parked'), 0)
-  },
-)
+  })
+})
 
 t.test(
   'a request of more rows than questions may be under way waits for no judge that is away (M54)',
@@ -149,7 +164,7 @@ t.test(
   },
 )
 
-t.test('a trainer of little patience gets its answer when it asks again (M54)', async (t) => {
+t.test('a trainer that gives up and asks again (M54)', async (t) => {
   const world = await worldOf(t, {}, { sampling: { temperature: 0 } })
   const { judge, other, post } = world
   const members = [0, 1, 2].map((index) => ({
@@ -168,25 +183,38 @@ t.test('a trainer of little patience gets its answer when it asks again (M54)', 
   const [judged, others] = [judge.seen.length, other.seen.length]
   const send = (patienceMs: number) =>
     Promise.all(requests.map(([path, body]) => post(path, body, patienceMs)))
-  // Long enough for the answers of the model that is there, on a slow machine too.
-  const patienceMs = 700 * slowness()
-  for (let time = 0; time < 3; time += 1) {
-    t.ok((await send(patienceMs)).every((answer) => answer === null))
-    // A client that has gone takes its questions with it.
-    while ((await readyOf(world)).parked.length > 0) await after(10)
-  }
-  t.equal(judge.seen.length, judged)
+
+  await t.test('takes its questions with it each time', async (t) => {
+    // Long enough for the answers of the model that is there, on a slow machine too.
+    const patienceMs = 700 * slowness()
+    for (let time = 0; time < 3; time += 1) {
+      t.ok((await send(patienceMs)).every((answer) => answer === null))
+      while ((await readyOf(world)).parked.length > 0) await after(10)
+    }
+    t.equal(judge.seen.length, judged)
+  })
+
   const answers = send(60_000)
   await until(() => other.seen.length - others >= 20)
   await judge.revive()
   const [rows, slime, ...group] = await answers
-  t.ok(rows?.json.results.every(({ valid }: { valid: boolean }) => valid))
-  t.equal(slime?.status, 200)
-  for (const member of group) t.match(member?.json.results[0], { valid: true, reward: Number })
-  t.equal(other.seen.length - others, 20, 'answers that were there are kept')
-  // Three pairs in both orders.
-  t.equal(judge.seen.length - judged, 20 + 1 + 6, 'and what was parked is asked once')
-  t.match((await world.app.inject('/metrics')).body, /reward_gateway_samples_in_flight 0\n/)
+
+  await t.test('gets its answer, on every route and for groups', async (t) => {
+    t.ok(rows?.json.results.every(({ valid }: { valid: boolean }) => valid))
+    t.equal(slime?.status, 200)
+    t.equal(group.length, 3)
+    for (const member of group) t.match(member?.json.results[0], { valid: true, reward: Number })
+  })
+
+  await t.test('costs no question twice: answers are kept, and what was parked is asked once', async (t) => {
+    t.equal(other.seen.length - others, 20)
+    // Three pairs in both orders.
+    t.equal(judge.seen.length - judged, 20 + 1 + 6)
+  })
+
+  await t.test('leaves nothing in flight', async (t) => {
+    t.match((await world.app.inject('/metrics')).body, /reward_gateway_samples_in_flight 0\n/)
+  })
 })
 
 t.test(
@@ -242,6 +270,7 @@ t.test(
     const { judge, post } = world
     await judge.kill()
     const answer = await post('/v1/score', { reward: 'judged', samples: samplesOf(2, 'soon') })
+    t.equal(answer?.json.results.length, 2)
     for (const result of answer?.json.results ?? [])
       t.match(result, { valid: false, failure: { kind: 'judge_unreachable' } })
     t.match(await readyOf(world), { status: 503, ready: false, missing: [/model 'judge'/], parked: [] })

@@ -9,7 +9,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 import type { FastifyInstance } from 'fastify'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import { openTracing } from '../../../src/core/tracing/open-tracing.ts'
 import { createApp } from '../../../src/serving/http/app.ts'
@@ -91,9 +91,8 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
   const app = await appOf()
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
   const messages = [{ role: 'user', content: 'Is 2 even? Answer Yes or No.' }]
-  const states = async () => (await (await fetch(`${origin}/metrics`)).text()).split('\n')
 
-  t.test('replies and errors of servers are passed on unchanged', async (t) => {
+  await t.test('replies of every kind are passed on unchanged', async (t) => {
     const chat = await post(`${origin}/v1/chat/completions`, { model: 'pool', messages, n: 2 })
     t.equal(chat.status, 200)
     t.match(await chat.json(), { model: 'served-judge', choices: [{}, { message: { role: 'assistant' } }] })
@@ -105,22 +104,24 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
     t.equal((await read(scores)).data.length, 2)
     const ranks = await post(`${origin}/rerank`, { model: 'scalar', query: 'a', documents: ['a', 'b'] })
     t.equal((await read(ranks)).results.length, 2)
+  })
+
+  await t.test('errors of servers are passed on unchanged', async (t) => {
     const refused = await post(`${origin}/v1/chat/completions`, { model: 'pool', messages: 'none' })
     t.equal(refused.status, 400)
     t.match(await refused.json(), { error: { type: 'BadRequestError' } })
     const absent = await post(`${origin}/v1/embeddings`, { model: 'pool', input: 'a' })
     t.strictSame([absent.status, await absent.json()], [404, { detail: 'Not Found' }])
-    const lines = await states()
+  })
+
+  await t.test('what is passed on is asked once, and metrics count it', async (t) => {
+    const served = judges.map((judge) => judge.stats().requests['/v1/chat/completions'] ?? 0)
+    t.equal(served[0]! + served[1]!, 2)
+    const lines = (await (await fetch(`${origin}/metrics`)).text()).split('\n')
     for (const url of judges.map(({ url }) => url))
       t.ok(lines.includes(`reward_gateway_upstream_in_flight{model="pool",instance="${url}"} 0`))
     t.ok(lines.includes('reward_gateway_instances{model="pool",state="ready"} 2'))
-    const served = judges.map((judge) => judge.stats().requests['/v1/chat/completions'] ?? 0)
-    t.equal(served[0]! + served[1]!, 2)
-    t.ok(
-      (await states()).some((line) =>
-        /upstream_duration_seconds_count\{model="pool",outcome="ok"\} \d/.test(line),
-      ),
-    )
+    t.ok(lines.some((line) => /upstream_duration_seconds_count\{model="pool",outcome="ok"\} \d/.test(line)))
   })
 
   t.test('a stream is passed on completely, and a disconnect ends it upstream', async (t) => {
@@ -184,18 +185,24 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
   })
 })
 
-t.test(
-  "without an SDK nothing is traced, and the client's trace context is passed on to model servers",
-  async (t) => {
+t.test('without an SDK', async (t) => {
+  const app = await appOf()
+  const state = 'vendor=a,other=b'
+
+  await t.test('nothing is traced', async (t) => {
     t.equal(openTracing(new ListenerGuard(fakeClock())), null)
-    const app = await appOf()
-    const state = 'vendor=a,other=b'
+  })
+
+  await t.test("the client's trace context is passed on to model servers", async (t) => {
     const { results } = (await score(app, '1', { traceparent: sampled, tracestate: state })).json()
     t.equal(results[0].reward, 2)
     t.match(lastSeen(), { traceparent: sampled, tracestate: state })
     await complete(app, { traceparent: sampled })
     t.equal(lastSeen().traceparent, sampled)
     t.equal(lastSeen().tracestate, undefined)
+  })
+
+  await t.test('a trace context that is not valid is not passed on, nor is one made up', async (t) => {
     const asked = judge.seen.length
     for (const odd of ['1', `00-${traceId}-${'0'.repeat(16)}-01`, `${sampled}-more`, sampled.toUpperCase()]) {
       await complete(app, { traceparent: odd, tracestate: state })
@@ -205,65 +212,75 @@ t.test(
     await complete(app)
     t.equal(lastSeen().traceparent, undefined)
     t.equal(judge.seen.length, asked + 5)
-  },
-)
+  })
+})
 
-t.test(
-  'with an SDK the request, each step and each call have a span, and servers get its context',
-  async (t) => {
-    const exporter = new InMemorySpanExporter()
-    const provider = new BasicTracerProvider({
-      sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
-      spanProcessors: [new SimpleSpanProcessor(exporter)],
-    })
-    trace.setGlobalTracerProvider(provider)
-    propagation.setGlobalPropagator(new W3CTraceContextPropagator())
-    t.teardown(() => {
-      trace.disable()
-      propagation.disable()
-    })
-    const app = await appOf()
-    const ended = () => {
-      const spans = exporter.getFinishedSpans()
-      exporter.reset()
-      return spans
-    }
-    const named = (spans: readonly ReadableSpan[], name: string) => {
-      const found = spans.filter((span) => span.name === name)
-      t.equal(found.length, 1, name)
-      return found[0] as ReadableSpan
-    }
-    const parentOf = (span: ReadableSpan) => span.parentSpanContext?.spanId
+t.test('with an SDK', async (t) => {
+  const exporter = new InMemorySpanExporter()
+  const provider = new BasicTracerProvider({
+    sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  })
+  trace.setGlobalTracerProvider(provider)
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+  t.teardown(() => {
+    trace.disable()
+    propagation.disable()
+  })
+  const app = await appOf()
+  const ended = () => {
+    const spans = exporter.getFinishedSpans()
+    exporter.reset()
+    return spans
+  }
+  const named = (t: Test, spans: readonly ReadableSpan[], name: string) => {
+    const found = spans.filter((span) => span.name === name)
+    t.equal(found.length, 1, name)
+    return found[0] as ReadableSpan
+  }
+  const parentOf = (span: ReadableSpan) => span.parentSpanContext?.spanId
 
+  await t.test('a request, its steps and their calls', async (t) => {
     await score(app, '1', { traceparent: sampled, 'x-request-id': 'r1' }, 'one')
     const spans = ended()
-    const request = named(spans, 'POST /v1/score')
-    const [rule, quality] = ['rule', 'quality'].map((name) => named(spans, name))
-    const call = named(spans, 'generate judge')
-    t.equal(spans.length, 4)
-    t.strictSame(new Set(spans.map((span) => span.spanContext().traceId)), new Set([traceId]))
-    t.equal(parentOf(request), parentId)
-    for (const step of [rule, quality]) t.equal(step && parentOf(step), request.spanContext().spanId)
-    t.equal(parentOf(call), quality?.spanContext().spanId)
-    t.equal(lastSeen().traceparent, `00-${traceId}-${call.spanContext().spanId}-01`)
-    t.match(request.attributes, {
-      'http.route': '/v1/score',
-      'http.response.status_code': 200,
-      'reward_gateway.request_id': 'r1',
-    })
-    t.match(quality?.attributes, {
-      'reward_gateway.reward': 'judged',
-      'reward_gateway.sample': 'one',
-      'reward_gateway.status': 'scored',
-    })
-    t.match(call.attributes, {
-      'server.address': judge.url,
-      'reward_gateway.model': 'judge',
-      'gen_ai.usage.input_tokens': 7,
-    })
-    t.notMatch(JSON.stringify(spans.map(({ attributes, status }) => [attributes, status])), /secret/)
+    const request = named(t, spans, 'POST /v1/score')
+    const rule = named(t, spans, 'rule')
+    const quality = named(t, spans, 'quality')
+    const call = named(t, spans, 'generate judge')
 
-    // A closed gate asks no question, so its step has no span. A rule that throws is an error.
+    t.test("have a span each in the client's trace, each below the one that began it", async (t) => {
+      t.equal(spans.length, 4)
+      t.strictSame(new Set(spans.map((span) => span.spanContext().traceId)), new Set([traceId]))
+      t.equal(parentOf(request), parentId)
+      for (const step of [rule, quality]) t.equal(parentOf(step), request.spanContext().spanId)
+      t.equal(parentOf(call), quality.spanContext().spanId)
+    })
+
+    t.test('send the context of the call to the model server', async (t) => {
+      t.equal(lastSeen().traceparent, `00-${traceId}-${call.spanContext().spanId}-01`)
+    })
+
+    t.test('say what they were, without texts of samples', async (t) => {
+      t.match(request.attributes, {
+        'http.route': '/v1/score',
+        'http.response.status_code': 200,
+        'reward_gateway.request_id': 'r1',
+      })
+      t.match(quality.attributes, {
+        'reward_gateway.reward': 'judged',
+        'reward_gateway.sample': 'one',
+        'reward_gateway.status': 'scored',
+      })
+      t.match(call.attributes, {
+        'server.address': judge.url,
+        'reward_gateway.model': 'judge',
+        'gen_ai.usage.input_tokens': 7,
+      })
+      t.notMatch(JSON.stringify(spans.map(({ attributes, status }) => [attributes, status])), /secret/)
+    })
+  })
+
+  await t.test('a step that a gate closes asks nothing, and has no span', async (t) => {
     await score(app, '0', {}, 'gated')
     t.strictSame(
       ended()
@@ -271,31 +288,40 @@ t.test(
         .sort(),
       ['POST /v1/score', 'rule'],
     )
-    await score(app, 'throw', {}, 'thrown')
-    t.match(named(ended(), 'rule').status, { code: SpanStatusCode.ERROR, message: 'rule_error' })
+  })
 
+  await t.test('a rule that throws is an error', async (t) => {
+    await score(app, 'throw', {}, 'thrown')
+    t.match(named(t, ended(), 'rule').status, { code: SpanStatusCode.ERROR, message: 'rule_error' })
+  })
+
+  await t.test('a retry is a call of its own', async (t) => {
     const fine = judge.script
     let failures = 1
     judge.script = (seen, response) =>
       failures-- > 0 ? void json(response, { error: 'ill' }, 500) : completion(seen, '1')
     await score(app, '01', {}, 'retried')
+    judge.script = fine
     const calls = ended().filter(({ name }) => name === 'generate judge')
     t.strictSame(
       calls.map(({ status }) => status.code),
       [SpanStatusCode.ERROR, SpanStatusCode.UNSET],
-      'a retry is a call of its own',
     )
-    judge.script = fine
+  })
 
+  await t.test('a request that is passed on has a span below its request', async (t) => {
     await complete(app, { traceparent: sampled })
     const passed = ended()
     t.equal(
-      parentOf(named(passed, 'forward judge')),
-      named(passed, 'POST /v1/completions').spanContext().spanId,
+      parentOf(named(t, passed, 'forward judge')),
+      named(t, passed, 'POST /v1/completions').spanContext().spanId,
     )
+  })
+
+  await t.test('a probe, and who is not sampled, have no spans', async (t) => {
     t.equal((await app.inject('/livez')).statusCode, 200)
     await score(app, '1.0', { traceparent: sampled.replace(/01$/, '00') }, 'unsampled')
-    t.strictSame(ended(), [], 'who is not sampled has no spans')
+    t.strictSame(ended(), [])
     t.match(lastSeen().traceparent, new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`))
-  },
-)
+  })
+})

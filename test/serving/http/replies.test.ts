@@ -64,30 +64,31 @@ t.test('JSON in pieces equals what JSON.stringify writes (M51)', async (t) => {
   for (const value of values) t.equal([...jsonPieces(value)].join(''), JSON.stringify(value))
 })
 
-t.test(
-  "a large reply is complete JSON from /v1/score, as lines and in a trainer's format (M51)",
-  async (t) => {
-    const gateway = await testGateway(t, { one: { steps: [{ name: 'rule', function: 'exact-match' }] } })
-    const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
-    t.teardown(() => metrics.close())
-    const app = await createApp({ gateway, metrics, bodyLimit: 16 << 20 })
-    t.teardown(() => app.close())
-    const origin = await app.listen({ port: 0, host: '127.0.0.1' })
-    const count = 5000
-    const samples = Array.from({ length: count }, (_, index) => ({
-      id: `${index}`,
-      prompt: 'p',
-      response: index % 3 ? 'yes' : 'no',
-      ground_truth: 'yes',
-    }))
-    const post = (path: string, body: object, accept = 'application/json') =>
-      fetch(`${origin}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', accept },
-        body: JSON.stringify(body),
-      })
+t.test('a large reply (M51)', async (t) => {
+  const gateway = await testGateway(t, { one: { steps: [{ name: 'rule', function: 'exact-match' }] } })
+  const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
+  t.teardown(() => metrics.close())
+  const app = await createApp({ gateway, metrics, bodyLimit: 16 << 20 })
+  t.teardown(() => app.close())
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const count = 5000
+  const samples = Array.from({ length: count }, (_, index) => ({
+    id: `${index}`,
+    prompt: 'p',
+    response: index % 3 ? 'yes' : 'no',
+    ground_truth: 'yes',
+  }))
+  const rewardOf = ({ response }: { response: string }) => Number(response === 'yes')
+  const post = (path: string, body: object, accept = 'application/json') =>
+    fetch(`${origin}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept },
+      body: JSON.stringify(body),
+    })
+
+  await t.test('is complete JSON, whose length is not known before its end', async (t) => {
     const whole = await post('/v1/score', { reward: 'one', samples })
-    t.equal(whole.headers.get('content-length'), null, 'its length is not known before its end')
+    t.equal(whole.headers.get('content-length'), null)
     const { results, reward } = (await whole.json()) as {
       results: { id: string; reward: number }[]
       reward: { name: string }
@@ -95,13 +96,21 @@ t.test(
     t.equal(reward.name, 'one')
     t.strictSame(
       results.map(({ id, reward }) => [id, reward]),
-      samples.map(({ id, response }) => [id, Number(response === 'yes')]),
+      samples.map((sample) => [sample.id, rewardOf(sample)]),
     )
+  })
+
+  await t.test('is complete as lines', async (t) => {
     const lined = await post('/v1/score', { reward: 'one', samples }, 'application/x-ndjson')
     const lines = (await lined.text()).trimEnd().split('\n')
     const read = lines.map((line) => JSON.parse(line) as { index: number; id: string; reward: number })
-    t.equal(read.length, count)
-    t.ok(read.every(({ index, id, reward }) => id === `${index}` && reward === results[index]?.reward))
+    t.strictSame(
+      read.sort((a, b) => a.index - b.index).map(({ index, id, reward }) => [index, id, reward]),
+      samples.map((sample, index) => [index, sample.id, rewardOf(sample)]),
+    )
+  })
+
+  await t.test("is complete in a trainer's format", async (t) => {
     const query = samples.map(
       ({ response }) => `<|im_start|>user\np<|im_end|>\n<|im_start|>assistant\n${response}`,
     )
@@ -113,6 +122,7 @@ t.test(
       extra_logs: Record<string, number[]>
     }
     t.equal(rewards.length, count)
+    t.not(Object.keys(logs).length, 0)
     for (const list of Object.values(logs)) t.equal(list.length, count)
-  },
-)
+  })
+})

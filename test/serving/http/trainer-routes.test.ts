@@ -62,17 +62,27 @@ t.test('OpenRLHF: lists of rewards and of logs with constant keys', async (t) =>
   })
 })
 
-t.test(
-  'a format that cannot express invalid gets the configured number and a flag, or an error (M38)',
-  async (t) => {
-    const query = [chat('a', 'throw')]
-    t.match(await post('openrlhf/one', { query }), refused)
+t.test('a format that cannot express invalid (M38)', async (t) => {
+  const query = [chat('a', 'throw')]
+  const sent = { prompt: 'a', response: 'throw', label: null }
+
+  t.test('gets an error where no number is configured', async (t) => {
+    for (const [url, body] of [
+      ['openrlhf/one', { query }],
+      ['slime/one', sent],
+      ['llama-factory/one', { model: 'm', messages: [chat('a', '1'), chat('a', 'throw')] }],
+      ['open-instruct/one', { program: 'throw', tests: [] }],
+      ['azure/lenient', { sample: { output_text: 'throw' }, item: {}, trace_id: 't' }],
+      ['eval-protocol/one', { messages: [{ role: 'assistant', content: 'throw' }] }],
+    ] as const)
+      t.match(await post(url, body), refused, url)
+  })
+
+  t.test('gets the configured number and a flag', async (t) => {
     t.strictSame((await post('openrlhf/lenient', { query })).body, {
       rewards: [-1],
       extra_logs: { rule: ['NaN'], rule_scored: [0], invalid: [1] },
     })
-    const sent = { prompt: 'a', response: 'throw', label: null }
-    t.match(await post('slime/one', sent), refused)
     t.equal((await post('slime/lenient', sent)).body, -1)
     t.strictSame((await post('slime/lenient?shape=dict', sent)).body, {
       rule: null,
@@ -80,18 +90,8 @@ t.test(
       invalid: 1,
       score: -1,
     })
-    t.match(
-      await post('llama-factory/one', { model: 'm', messages: [chat('a', '1'), chat('a', 'throw')] }),
-      refused,
-    )
-    t.match(await post('open-instruct/one', { program: 'throw', tests: [] }), refused)
-    t.match(
-      await post('azure/lenient', { sample: { output_text: 'throw' }, item: {}, trace_id: 't' }),
-      refused,
-    )
-    t.match(await post('eval-protocol/one', { messages: [{ role: 'assistant', content: 'throw' }] }), refused)
-  },
-)
+  })
+})
 
 t.test('slime: the body is the reward, or an object for --reward-key', async (t) => {
   const sent = { prompt: [{ role: 'user', content: '2 - 1?' }], response: '1', label: '1' }
@@ -131,8 +131,11 @@ const verify = (response: string, row: object = {}) => ({
   },
 })
 
-t.test('NeMo Gym: the request comes back with a reward that its components add up to', async (t) => {
+t.test('NeMo Gym: a session is seeded with an empty reply', async (t) => {
   t.strictSame((await post('nemo-gym/sum/seed_session', { anything: 1 })).body, {})
+})
+
+t.test('NeMo Gym: the request comes back with a reward that its components add up to', async (t) => {
   const sent = verify('0.3', { question: 'q', rule: 'kept' })
   const summed = (await post('nemo-gym/sum/verify', sent)).body
   t.match(summed, { ...sent, mask_sample: false, failure_kind: null, failure_reason: null, more: 1.3 })
@@ -140,6 +143,9 @@ t.test('NeMo Gym: the request comes back with a reward that its components add u
   t.equal(summed.reward, 0.95)
   const product = (await post('nemo-gym/product/verify', sent)).body
   t.strictSame(product.reward_components, { reward: product.reward })
+})
+
+t.test('NeMo Gym: a row without a reward is masked, with the reason', async (t) => {
   const masked = (await post('nemo-gym/sum/verify', verify('throw', { instance_config: { a: 1 } }))).body
   t.match(masked, {
     reward: 0,
@@ -150,9 +156,15 @@ t.test('NeMo Gym: the request comes back with a reward that its components add u
     failure_reason: /^rule_error: /,
     _ng_failure_class: 'verifier_error',
   })
+})
+
+t.test('NeMo Gym, Axolotl: the ground truth and data source of a row are found', async (t) => {
   const row = { expected_answer: 'b', data_source: 'text', verifier_metadata: { level: 3 } }
   t.equal((await post('nemo-gym/exact/verify', verify('b', row))).body.reward, 1)
   t.equal((await post('axolotl/exact/verify', verify('b', row))).body.reward, 1)
+})
+
+t.test('Axolotl: a row without a reward gets the configured number', async (t) => {
   t.equal((await post('axolotl/one/verify', verify('throw'))).body.reward, 0.25)
 })
 

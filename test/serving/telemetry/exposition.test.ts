@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
@@ -118,57 +118,76 @@ const figure = async (line: string) => {
   return value === undefined ? null : Number(value)
 }
 
-t.test("the gateway's own time is measured separately, and no request creates series", async (t) => {
+t.test("the gateway's own time is measured separately", async (t) => {
   const lines = ['count', 'sum'].map((end) => `request_overhead_seconds_${end}{route="/v1/score"}`)
-  const overhead = () => Promise.all(lines.map(figure))
-  const [count = 0, sum = 0] = (await overhead()).map(Number)
-  const judged = post('/v1/score', { reward: 'judged', samples: [{ response: '1' }, { response: '2' }] })
-  await server.saw(2)
-  clock.advance(30_000)
-  for (const reply of held.splice(0)) reply()
-  t.equal((await judged).statusCode, 200)
-  t.strictSame(await overhead(), [count + 1, sum], 'the half minute at the judge is none of its own')
-  t.equal((await post('/v1/score', { reward: 'ruled', samples: [{ response: '1' }] })).statusCode, 200)
-  const [later, more] = (await overhead()).map(Number)
-  t.equal(later, count + 2)
-  t.ok((more ?? 0) > sum)
+  const overhead = async () => (await Promise.all(lines.map(figure))).map(Number)
 
-  const before = (await overhead()).map(Number)
-  const sample = { prompt: 'p', response: '1', group_id: 'g', group_size: 2, group_index: 0 }
-  const early = post('/v1/score', { reward: 'grouped', samples: [sample] })
-  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
-  clock.advance(60_000)
-  t.equal((await early).json().results[0].valid, true)
-  const [answered, own] = before
-  t.strictSame(await overhead(), [Number(answered) + 1, own], 'nor the minute that it waited for siblings')
+  await t.test('time at a judge is none of it', async (t) => {
+    const [count = 0, sum = 0] = await overhead()
+    const judged = post('/v1/score', { reward: 'judged', samples: [{ response: '1' }, { response: '2' }] })
+    await server.saw(2)
+    clock.advance(30_000)
+    for (const reply of held.splice(0)) reply()
+    t.equal((await judged).statusCode, 200)
+    t.strictSame(await overhead(), [count + 1, sum])
+  })
 
-  const body = { query: ['p1', 'p1'], prompts: ['p', 'p'] }
-  for (const _ of [1, 2, 3]) t.equal((await post('/wire/openrlhf/ruled', body)).statusCode, 200)
+  await t.test('time in a rule is', async (t) => {
+    const [count = 0, sum = 0] = await overhead()
+    t.equal((await post('/v1/score', { reward: 'ruled', samples: [{ response: '1' }] })).statusCode, 200)
+    const [later = 0, more = 0] = await overhead()
+    t.equal(later, count + 1)
+    t.ok(more > sum)
+  })
+
+  await t.test('time in which a row waits for its siblings is none of it', async (t) => {
+    const [count = 0, sum = 0] = await overhead()
+    const sample = { prompt: 'p', response: '1', group_id: 'g', group_size: 2, group_index: 0 }
+    const early = post('/v1/score', { reward: 'grouped', samples: [sample] })
+    for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+    clock.advance(60_000)
+    t.equal((await early).json().results[0].valid, true)
+    t.strictSame(await overhead(), [count + 1, sum])
+  })
+})
+
+const repeated = { query: ['p1', 'p1'], prompts: ['p', 'p'] }
+
+t.test('a repeated request is counted, and scored once', async (t) => {
+  const before = (await figure('samples_total{reward="ruled",valid="true"}')) ?? 0
+  for (const _ of [1, 2, 3]) t.equal((await post('/wire/openrlhf/ruled', repeated)).statusCode, 200)
   t.equal(await figure('repeats_total{wire="openrlhf"}'), 2)
-  t.equal(await figure('samples_total{reward="ruled",valid="true"}'), 3, 'a repeat is scored once')
+  t.equal(await figure('samples_total{reward="ruled",valid="true"}'), before + 2)
+})
 
+t.test('what a key is refused is counted by its name and the reason', async (t) => {
   for (let at = 0; at < 200; at++)
     await post('/v1/score', { reward: `no-${at}`, samples: [{ response: '1' }] })
   t.ok(((await figure('key_refusals_total{key="trainer",why="rate"}')) ?? 0) > 90)
   clock.advance(60_000)
-  // Names that only occur in requests: each may create series for a bounded number of runs, and nothing else.
-  const seriesOf = (text: string) => text.split('\n').filter((line) => line && !line.startsWith('#'))
-  for (const name of Array.from({ length: 40 }, (_, at) => `a${at}`)) {
-    await post('/v1/score', { reward: 'ruled', run: name, samples: [{ id: name, response: '1' }] })
-    await post(`/wire/openrlhf/${name}`, body)
-    await get(`/nowhere/${name}`)
-    await post('/v1/completions', { model: name, prompt: 'p' })
-    await app.inject({ method: 'POST', url: `/v1/score?${name}`, headers: bearer(`${name}-0123456789abc`) })
-  }
-  await new Promise((resolve) => setImmediate(resolve))
-  const named = seriesOf(await exposition()).filter((line) => /"a\d+"/.test(line))
-  const runs = new Set(named.map((line) => /run="(\w+)"/.exec(line)?.[1]))
-  t.ok(runs.size > 0 && runs.size <= 16, `${runs.size} runs`)
-  t.strictSame(
-    named.filter((line) => !line.startsWith('reward_gateway_run_')),
-    [],
-  )
 })
+
+t.test(
+  'a name that only a request says makes series for a bounded number of runs, and none else',
+  async (t) => {
+    const seriesOf = (text: string) => text.split('\n').filter((line) => line && !line.startsWith('#'))
+    for (const name of Array.from({ length: 40 }, (_, at) => `a${at}`)) {
+      await post('/v1/score', { reward: 'ruled', run: name, samples: [{ id: name, response: '1' }] })
+      await post(`/wire/openrlhf/${name}`, repeated)
+      await get(`/nowhere/${name}`)
+      await post('/v1/completions', { model: name, prompt: 'p' })
+      await app.inject({ method: 'POST', url: `/v1/score?${name}`, headers: bearer(`${name}-0123456789abc`) })
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+    const named = seriesOf(await exposition()).filter((line) => /"a\d+"/.test(line))
+    const runs = new Set(named.map((line) => /run="(\w+)"/.exec(line)?.[1]))
+    t.ok(runs.size > 0 && runs.size <= 16, `${runs.size} runs`)
+    t.strictSame(
+      named.filter((line) => !line.startsWith('reward_gateway_run_')),
+      [],
+    )
+  },
+)
 
 const alertsFile = 'docker/prometheus/alerts.yaml'
 interface Rule {
@@ -180,7 +199,7 @@ const rules = (parse(readFileSync(alertsFile, 'utf8')) as { groups: { rules: Rul
   ({ rules }) => rules,
 )
 
-t.test('alert rules only use what /metrics and /stats serve', async (t) => {
+t.test('the figures of a run', async (t) => {
   clock.advance(600_000) // the runs of other tests are forgotten, and what their key used up is given back
   const samples = Array.from({ length: 8 }, (_, at) => ({ response: at % 2 ? '1' : '0', group_id: at >> 2 }))
   for (const training_step of [1, 2, 3]) {
@@ -188,41 +207,55 @@ t.test('alert rules only use what /metrics and /stats serve', async (t) => {
   }
   await new Promise((resolve) => setImmediate(resolve))
   const body = await exposition()
-  const served = new Set([...body.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name))
-  for (const { alert, expr, annotations } of rules) {
-    const names = [...expr.matchAll(/reward_gateway_\w+/g)].map(([name]) =>
-      name.replace(/_seconds_count$/, '_seconds'),
-    )
-    t.ok(names.length > 0 && annotations.summary.length > 0, alert)
-    for (const name of names) t.ok(served.has(name), `${alert}: ${name}`)
-  }
-  // The rule's scores are in -1 to 2.
-  t.ok(body.includes('reward_gateway_run_group_variance{reward="one",run="r\\"1"} 0.02777'))
-  t.ok(
-    body.includes('reward_gateway_run_alarms_total{reward="one",run="r\\"1",figure="drift",step="rule"} 0'),
-  )
 
-  const stats = (await get('/v1/rewards/one/stats')).json()
-  t.match(stats, {
-    reward: 'one',
-    version: /^[0-9a-f]{16}$/,
-    runs: [{ run: 'r"1', training_step: 3, rows: 24, groups: 6, terms: { rule: { mean: 0.5, scored: 24 } } }],
+  await t.test('include every metric that an alert rule uses', async (t) => {
+    const served = new Set([...body.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name))
+    t.not(rules.length, 0)
+    for (const { alert, expr, annotations } of rules) {
+      const names = [...expr.matchAll(/reward_gateway_\w+/g)].map(([name]) =>
+        name.replace(/_seconds_count$/, '_seconds'),
+      )
+      t.ok(names.length > 0 && annotations.summary.length > 0, alert)
+      for (const name of names) t.ok(served.has(name), `${alert}: ${name}`)
+    }
   })
-  t.strictSame(
-    Object.keys(stats.runs[0].figures),
-    figures.map(({ name }) => name),
-  )
-  t.match(stats.runs[0].figures.group_variance, {
-    value: 0.25 / 9,
-    standing: 'unknown',
-    low: 0.01,
-    high: null,
+
+  await t.test('are at /metrics, by run', async (t) => {
+    // The rule's scores are in -1 to 2.
+    t.ok(body.includes('reward_gateway_run_group_variance{reward="one",run="r\\"1"} 0.02777'))
+    t.ok(
+      body.includes('reward_gateway_run_alarms_total{reward="one",run="r\\"1",figure="drift",step="rule"} 0'),
+    )
   })
-  t.equal((await get('/v1/rewards/two/stats')).statusCode, 404)
-  const openapi = (await get('/openapi.json')).json()
-  const schema =
-    openapi.paths['/v1/rewards/{name}/stats'].get.responses['200'].content['application/json'].schema
-  t.match(schema.properties.runs.items.properties.figures, { type: 'object' })
+
+  await t.test('are at /stats, each with its value, bounds and standing', async (t) => {
+    const stats = (await get('/v1/rewards/one/stats')).json()
+    t.match(stats, {
+      reward: 'one',
+      version: /^[0-9a-f]{16}$/,
+      runs: [
+        { run: 'r"1', training_step: 3, rows: 24, groups: 6, terms: { rule: { mean: 0.5, scored: 24 } } },
+      ],
+    })
+    t.strictSame(
+      Object.keys(stats.runs[0].figures),
+      figures.map(({ name }) => name),
+    )
+    t.match(stats.runs[0].figures.group_variance, {
+      value: 0.25 / 9,
+      standing: 'unknown',
+      low: 0.01,
+      high: null,
+    })
+    t.equal((await get('/v1/rewards/two/stats')).statusCode, 404)
+  })
+
+  await t.test('are in the description of the API', async (t) => {
+    const openapi = (await get('/openapi.json')).json()
+    const schema =
+      openapi.paths['/v1/rewards/{name}/stats'].get.responses['200'].content['application/json'].schema
+    t.match(schema.properties.runs.items.properties.figures, { type: 'object' })
+  })
 })
 
 t.test('every figure is in docs/monitoring.md and has an alert with its bounds', async (t) => {
@@ -264,13 +297,9 @@ t.test('each alert has a test that fires it and one that does not', async (t) =>
   for (const { alertname } of cases) t.ok(names.includes(alertname), `${alertname} is an alert`)
 })
 
-t.test('promtool accepts the rules, if it is installed', async (t) => {
-  try {
-    execFileSync('promtool', ['--version'], { stdio: 'ignore' })
-  } catch {
-    t.pass('no promtool here')
-    return
-  }
+const withoutPromtool = spawnSync('promtool', ['--version']).status !== 0 && 'no promtool here'
+
+t.test('promtool accepts the rules', { skip: withoutPromtool }, async () => {
   execFileSync('promtool', ['check', 'rules', alertsFile], { stdio: 'pipe' })
   execFileSync('promtool', ['test', 'rules', 'alerts.test.yaml'], { cwd: 'docker/prometheus', stdio: 'pipe' })
 })

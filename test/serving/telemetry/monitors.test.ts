@@ -89,7 +89,7 @@ function watch() {
   return { clock, monitors, alarms, stats, value }
 }
 
-t.test('group figures show whether there is anything to learn', async (t) => {
+t.test('the figures of groups', async (t) => {
   const { monitors, value, stats } = watch()
   const flat = ['x', 'x', 'y', 'z'].map((response) => ({ group: 'flat', response, scores: [1, 1, 1] }))
   const mixed = [1, 0, 0, 0].map((score, at) => ({
@@ -98,15 +98,27 @@ t.test('group figures show whether there is anything to learn', async (t) => {
     scores: [score, score, score],
   }))
   monitors.done(done([...flat, ...mixed, { group: 'mixed', response: 'w', scores: null }]))
-  t.equal(value('saturated_groups_ratio'), 0.5)
-  t.equal(value('group_variance'), 0.1875 / 2)
-  t.equal(value('group_entropy_bits')?.toFixed(6), (0.811278 / 2).toFixed(6))
-  t.equal(value('duplicate_answers_ratio'), 1 / 9)
-  t.equal(value('invalid_ratio'), 1 / 9)
-  t.strictSame(stats().invalid, { judge_timeout: 1 })
-  t.ok((value('length_correlation') ?? 0) > 0.9, 'the long answer was paid')
-  t.equal(stats().groups, 2)
-  t.equal(stats().figures.group_variance?.standing, 'unknown', 'nine rows are too few to judge')
+
+  t.test('say whether there is anything to learn', async (t) => {
+    t.equal(stats().groups, 2)
+    t.equal(value('saturated_groups_ratio'), 0.5)
+    t.equal(value('group_variance'), 0.1875 / 2)
+    t.equal(value('group_entropy_bits')?.toFixed(6), (0.811278 / 2).toFixed(6))
+  })
+
+  t.test('count answers that are the same or without a reward, by reason', async (t) => {
+    t.equal(value('duplicate_answers_ratio'), 1 / 9)
+    t.equal(value('invalid_ratio'), 1 / 9)
+    t.strictSame(stats().invalid, { judge_timeout: 1 })
+  })
+
+  t.test('say that long answers are paid', async (t) => {
+    t.ok((value('length_correlation') ?? 0) > 0.9)
+  })
+
+  t.test('judge nothing while there are too few rows', async (t) => {
+    t.equal(stats().figures.group_variance?.standing, 'unknown')
+  })
 })
 
 t.test('a group that is split over requests is counted when it is complete', async (t) => {
