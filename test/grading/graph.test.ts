@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { areIsomorphic } from '../../src/grading/graph/common-subgraph.ts'
 import { type Finding, graphArena, npgMuse, strict } from '../../src/grading/graph/finding.ts'
 import { Graph } from '../../src/grading/graph/graph.ts'
@@ -34,22 +34,40 @@ t.test('lists are found from left to right', async (t) => {
   t.strictSame(capitalLists('[JFK, LAX] [] [jfk]'), ['JFK, LAX', ''])
 })
 
+type Row = readonly [task: string, response: string, wanted: unknown, more?: Parameters<typeof found>[2]]
+
+const each = (t: Test, rows: readonly Row[], common: Row[3] = {}) => {
+  for (const [task, response, wanted, more] of rows)
+    t.equal(found(task, response, { ...common, ...more }), wanted, `${task} ${response}`)
+}
+
 t.test("a set of nodes solves its task only if it has the task's property", async (t) => {
-  t.equal(found('MIS', '[Ann, Cid]'), 2)
-  t.equal(found('MIS', '[Ann, Bob]'), 'invalid')
-  t.equal(found('MVC', '[Ann, Cid, Dee]'), 3)
-  t.equal(found('MVC', '[Ann, Cid]'), 'invalid')
-  t.equal(found('MCP', '[Ann, Bob]'), 2)
-  t.equal(found('Connected', '[Ann]'), 1)
-  t.equal(found('Connected', '[Ann, Cid]'), 'invalid')
-  t.equal(found('Diameter', '[Ann, Bob,\nCid]'), 2)
-  t.equal(found('Diameter', '[Ann, Eve, Dee, Cid]'), 'invalid')
-  t.equal(found('Diameter', '[Ann, Cid]'), 'invalid')
-  t.equal(found('MIS', '[Ann, Ann]'), 'invalid')
-  t.equal(found('MIS', '[Ann, Ann]', { faults: npgMuse }), 2)
-  t.equal(found('MIS', '[Ann]', { value: [graph, graph] }), 'bad_problem')
-  t.equal(found('MIS', '[Ann]', { value: [graph, graph], faults: npgMuse }), 'invalid')
-  t.equal(found('MIS', '[Ann]', { value: [], faults: npgMuse }), 'no_answer')
+  each(t, [
+    ['MIS', '[Ann, Cid]', 2],
+    ['MIS', '[Ann, Bob]', 'invalid'],
+    ['MVC', '[Ann, Cid, Dee]', 3],
+    ['MVC', '[Ann, Cid]', 'invalid'],
+    ['MCP', '[Ann, Bob]', 2],
+    ['Connected', '[Ann]', 1],
+    ['Connected', '[Ann, Cid]', 'invalid'],
+    ['Diameter', '[Ann, Bob,\nCid]', 2],
+    ['Diameter', '[Ann, Eve, Dee, Cid]', 'invalid'],
+    ['Diameter', '[Ann, Cid]', 'invalid'],
+    ['MIS', '[Ann, Ann]', 'invalid'],
+    ['MIS', '[Ann]', 'bad_problem', { value: [graph, graph] }],
+  ])
+})
+
+t.test('in published mode, a set may name a node twice, and two graphs are no mistake', async (t) => {
+  each(
+    t,
+    [
+      ['MIS', '[Ann, Ann]', 2],
+      ['MIS', '[Ann]', 'invalid', { value: [graph, graph] }],
+      ['MIS', '[Ann]', 'no_answer', { value: [] }],
+    ],
+    { faults: npgMuse },
+  )
 })
 
 t.test('a node name may contain commas', async (t) => {
@@ -71,29 +89,56 @@ t.test('in published mode, a name that is not text hides the names after it', as
   t.equal(found('MIS', '[ Ann ]', { value, faults: graphArena }), 1)
 })
 
-t.test('a path must join the two ends of its problem', async (t) => {
-  const between = (a: string, b: string): string =>
-    `Example. Please determine the shortest path between X and Y in this network.
+const asking = (a: string, b: string): string =>
+  `Example. Please determine the shortest path between X and Y in this network.
 Please determine the shortest path between ${a} and ${b} in this network.`
-  const problemText = between('Ann', 'Cid')
-  t.equal(found('Distance', '[Ann, Bob, Cid]', { problemText }), 2)
-  t.equal(found('Distance', '[Cid, Bob, Ann]', { problemText }), 'invalid')
-  t.equal(found('Distance', '[Ann, Cid]', { problemText }), 'invalid')
-  t.equal(found('Distance', '[Ann, Bob, Cid]', { problemText: null }), 'bad_problem')
-  t.equal(found('Distance', '[Ann, Bob, Cid]', { problemText: 'none' }), 'bad_problem')
-  t.equal(found('Distance', '[Ann, Bob]', { problemText: between('Ann', 'Ann') }), 'bad_problem')
+
+t.test('a path must join the two ends of its problem', async (t) => {
+  each(
+    t,
+    [
+      ['Distance', '[Ann, Bob, Cid]', 2],
+      ['Distance', '[Cid, Bob, Ann]', 'invalid'],
+      ['Distance', '[Ann, Cid]', 'invalid'],
+    ],
+    { problemText: asking('Ann', 'Cid') },
+  )
+})
+
+t.test('a path whose problem does not name two ends is not graded', async (t) => {
+  each(t, [
+    ['Distance', '[Ann, Bob, Cid]', 'bad_problem', { problemText: null }],
+    ['Distance', '[Ann, Bob, Cid]', 'bad_problem', { problemText: 'none' }],
+    ['Distance', '[Ann, Bob]', 'bad_problem', { problemText: asking('Ann', 'Ann') }],
+  ])
   const value = ring(['Ann and Bob', 'Cid', 'Bob and Cid', 'Ann'])
-  const options = { value, problemText: between('Ann and Bob', 'Cid') }
+  const options = { value, problemText: asking('Ann and Bob', 'Cid') }
   t.equal(found('Distance', '[Ann and Bob, Cid]', options), 'bad_problem', 'two ways to read it')
-  const faulty = { faults: npgMuse, problemText: null }
-  t.equal(found('Distance', '[Ann, Bob, Cid]', faulty), 'raised')
-  t.equal(found('Distance', '[Ann, Bob, Cid]', { faults: npgMuse }), 'invalid')
-  const common = 'Please identify the common neighbors of Ann and Cid in this network.'
-  t.equal(found('Neighbor', '[Bob]', { problemText: common }), 1)
-  t.equal(found('Neighbor', '[Dee]', { problemText: common }), 'invalid')
-  t.equal(found('Neighbor', '[Ann]', { problemText: common }), 'invalid')
-  t.equal(found('Neighbor', '[Bob]', { faults: npgMuse, problemText: 'none' }), 'raised')
-  t.equal(found('Neighbor', '[Bob, Zoe]', { faults: npgMuse, problemText: common }), 'invalid')
+})
+
+t.test('common neighbours are joined to both nodes of their problem', async (t) => {
+  each(
+    t,
+    [
+      ['Neighbor', '[Bob]', 1],
+      ['Neighbor', '[Dee]', 'invalid'],
+      ['Neighbor', '[Ann]', 'invalid'],
+      ['Neighbor', '[Bob, Zoe]', 'invalid', { faults: npgMuse }],
+    ],
+    { problemText: 'Please identify the common neighbors of Ann and Cid in this network.' },
+  )
+})
+
+t.test('in published mode, a problem that names no nodes raises', async (t) => {
+  each(
+    t,
+    [
+      ['Distance', '[Ann, Bob, Cid]', 'raised', { problemText: null }],
+      ['Distance', '[Ann, Bob, Cid]', 'invalid'],
+      ['Neighbor', '[Bob]', 'raised', { problemText: 'none' }],
+    ],
+    { faults: npgMuse },
+  )
 })
 
 const molecule = (labels: string, links: readonly (readonly [number, number])[]) => ({
@@ -101,71 +146,137 @@ const molecule = (labels: string, links: readonly (readonly [number, number])[])
   links: links.map(([source, target]) => ({ source, target })),
 })
 
+const molecules = [
+  molecule('CO', [[0, 1]]),
+  molecule('OCN', [
+    [0, 1],
+    [1, 2],
+  ]),
+]
+
 t.test('an edit distance is the number of edits that the matched atoms need', async (t) => {
-  const value = [
-    molecule('CO', [[0, 1]]),
-    molecule('OCN', [
-      [0, 1],
-      [1, 2],
-    ]),
-  ]
-  t.equal(found('GED', '[1, 0]', { value }), 2, 'an atom and a bond are missing')
-  t.equal(found('GED', '[0, 1]', { value }), 4)
-  t.equal(found('GED', '[1, 2]', { value }), 3)
-  t.equal(found('GED', '[1, 0]', { value, faults: npgMuse }), 1)
-  t.equal(found('GED', '[1, 2]', { value, faults: npgMuse }), 'invalid')
-  t.equal(found('GED', '[1, 0] [7]', { value, faults: graphArena }), 1)
-  t.equal(found('GED', '[1, 0] [7,]', { value, faults: graphArena }), 'invalid')
-  t.equal(found('GED', '[1, 1]', { value }), 'invalid')
-  t.equal(found('GED', '[1, 9]', { value }), 'invalid')
-  t.equal(found('GED', 'none', { value }), 'no_answer')
-  t.equal(found('GED', '[1, 0]', { value: graph }), 'bad_problem')
-  t.equal(found('GED', '[1, 0]', { value: [...value].reverse() }), 'bad_problem')
-  t.equal(found('GED', '[0, 1, 2, 3, 4]', { value: [graph, graph] }), 'bad_problem', 'no labels')
-  t.equal(found('GED', '[0, 1, 2, 3, 4]', { value: [graph, graph], faults: npgMuse }), 'invalid')
-  t.equal(found('GED', '[1, 0]', { value: graph, faults: npgMuse }), 'raised')
-  t.equal(found('GED', '[1, 0]', { value: [value[0], 'x'], faults: npgMuse }), 'invalid')
-  t.equal(found('GED', '[1, 0]', { value: [value[0], 'x'] }), 'bad_problem')
-  t.equal(found('GED', '[1, 0]', { value: 7, faults: npgMuse }), 'bad_problem')
+  each(
+    t,
+    [
+      ['GED', '[1, 0]', 2], // an atom and a bond are missing
+      ['GED', '[0, 1]', 4],
+      ['GED', '[1, 2]', 3],
+      ['GED', '[1, 1]', 'invalid'],
+      ['GED', '[1, 9]', 'invalid'],
+      ['GED', 'none', 'no_answer'],
+    ],
+    { value: molecules },
+  )
+})
+
+t.test('an edit distance without two molecules, the smaller one first, is not graded', async (t) => {
+  each(t, [
+    ['GED', '[1, 0]', 'bad_problem', { value: graph }],
+    ['GED', '[1, 0]', 'bad_problem', { value: [...molecules].reverse() }],
+    ['GED', '[0, 1, 2, 3, 4]', 'bad_problem', { value: [graph, graph] }], // no labels
+    ['GED', '[1, 0]', 'bad_problem', { value: [molecules[0], 'x'] }],
+  ])
+})
+
+t.test('in published mode, an edit distance has the faults of its original', async (t) => {
+  each(
+    t,
+    [
+      ['GED', '[1, 0]', 1],
+      ['GED', '[1, 2]', 'invalid'],
+      ['GED', '[1, 0] [7]', 1, { faults: graphArena }],
+      ['GED', '[1, 0] [7,]', 'invalid', { faults: graphArena }],
+      ['GED', '[0, 1, 2, 3, 4]', 'invalid', { value: [graph, graph] }],
+      ['GED', '[1, 0]', 'raised', { value: graph }],
+      ['GED', '[1, 0]', 'invalid', { value: [molecules[0], 'x'] }],
+      ['GED', '[1, 0]', 'bad_problem', { value: 7 }],
+    ],
+    { value: molecules, faults: npgMuse },
+  )
 })
 
 t.test('a common subgraph must be part of both molecules', async (t) => {
-  const value = [graph, ring(['a', 'b', 'c', 'd', 'e', 'f'])]
-  t.equal(found('MCS', '[0, 1, 2], [3, 4, 5]', { value }), 3)
-  t.equal(found('MCS', '[0, 1, 2], [3, 5, 1]', { value }), 'invalid')
-  t.equal(found('MCS', '[0, 1, 2], [3, 4]', { value }), 'invalid')
-  t.equal(found('MCS', '[0, 1, 9], [0, 1, 9]', { value }), 'invalid')
-  t.equal(found('MCS', '[0, 1, 9], [0, 1, 9]', { value, faults: npgMuse }), 3)
-  t.equal(found('MCS', '[0,], [1]', { value }), 'invalid')
-  t.equal(found('MCS', '[0,], [1]', { value, faults: graphArena }), 'no_answer')
-  t.equal(found('MCS', '[0]', { value }), 'no_answer')
-  t.equal(found('MCS', '[0], [0]', { value: graph, faults: npgMuse }), 'invalid')
-  t.equal(found('MCS', '[0], [0]', { value: null, faults: npgMuse }), 'bad_problem')
-  t.equal(found('MCS', '[0], [0]', { value: [graph] }), 'bad_problem')
+  each(
+    t,
+    [
+      ['MCS', '[0, 1, 2], [3, 4, 5]', 3],
+      ['MCS', '[0, 1, 2], [3, 5, 1]', 'invalid'],
+      ['MCS', '[0, 1, 2], [3, 4]', 'invalid'],
+      ['MCS', '[0, 1, 9], [0, 1, 9]', 'invalid'],
+      ['MCS', '[0,], [1]', 'invalid'],
+      ['MCS', '[0]', 'no_answer'],
+      ['MCS', '[0], [0]', 'bad_problem', { value: [graph] }],
+    ],
+    { value: [graph, ring(['a', 'b', 'c', 'd', 'e', 'f'])] },
+  )
 })
 
-t.test('a tour must visit every airport once and return', async (t) => {
-  const problemText = `- Airports to visit: XXX, YYY
+t.test('in published mode, a common subgraph has the faults of its original', async (t) => {
+  each(
+    t,
+    [
+      ['MCS', '[0, 1, 9], [0, 1, 9]', 3],
+      ['MCS', '[0,], [1]', 'no_answer', { faults: graphArena }],
+      ['MCS', '[0], [0]', 'invalid', { value: graph }],
+      ['MCS', '[0], [0]', 'bad_problem', { value: null }],
+    ],
+    { value: [graph, ring(['a', 'b', 'c', 'd', 'e', 'f'])], faults: npgMuse },
+  )
+})
+
+const travel = `- Airports to visit: XXX, YYY
 **Problem to Solve**
 - Airports to visit: AAA, BBB, CCC.
 AAA to BBB: 5
 AAA to CCC: 7
 BBB to CCC: 6
 `
-  t.equal(found('TSP', '[AAA, CCC, BBB, AAA]', { problemText }), 18)
-  t.equal(found('TSP', '[AAA, CCC, BBB]', { problemText }), 'invalid')
-  t.equal(found('TSP', '[AAA, CCC, BBB, CCC, AAA]', { problemText }), 'invalid')
-  t.equal(found('TSP', 'none', { problemText }), 'no_answer')
-  t.equal(found('TSP', '[AAA]', { problemText: 7 }), 'bad_problem')
-  t.equal(found('TSP', '[AAA]', { problemText: 'none' }), 'bad_problem')
-  t.equal(found('TSP', '[AAA]', { problemText: `${problemText}AAA to BBB: 6` }), 'bad_problem')
-  t.equal(found('TSP', '[AAA]', { problemText: problemText.replace('AAA to BBB: 5', '') }), 'bad_problem')
+
+t.test('a tour must visit every airport once and return', async (t) => {
+  each(
+    t,
+    [
+      ['TSP', '[AAA, CCC, BBB, AAA]', 18],
+      ['TSP', '[AAA, CCC, BBB]', 'invalid'],
+      ['TSP', '[AAA, CCC, BBB, CCC, AAA]', 'invalid'],
+      ['TSP', 'none', 'no_answer'],
+    ],
+    { problemText: travel },
+  )
+})
+
+t.test('a tour whose problem does not give each distance once is not graded', async (t) => {
+  for (const problemText of [7, 'none', `${travel}AAA to BBB: 6`, travel.replace('AAA to BBB: 5', '')])
+    t.equal(found('TSP', '[AAA]', { problemText }), 'bad_problem', `${problemText}`)
+})
+
+t.test('in published mode, a tour has the faults of its original', async (t) => {
   const faulty = (text: unknown, response: string) =>
     found('TSP', response, { problemText: text, faults: npgMuse })
-  t.equal(faulty(problemText, '[XXX, YYY, XXX]'), 2 * 99_999, 'the example is taken for the problem')
+  t.equal(faulty(travel, '[XXX, YYY, XXX]'), 2 * 99_999, 'the example is taken for the problem')
   const chain = '- Airports to visit: AAA, BBB, CCC, DDD\nAAA to BBB: 5\nBBB to CCC: 6'
   t.equal(faulty(chain, '[AAA, BBB, CCC, DDD, AAA]'), 5 + 6 + (99_999 + 11) + 99_999)
-  t.equal(faulty('none', '[AAA]'), 'no_answer')
+  for (const [text, response, wanted] of [
+    ['none', '[AAA]', 'no_answer'],
+    [7, '[AAA]', 'raised'],
+    ['', '[Ann]', 'no_answer'], // only capitals are read
+    ['', '[AAA]', 'invalid'],
+  ] as const)
+    t.equal(faulty(text, response), wanted, `${text} ${response}`)
+  each(
+    t,
+    [
+      ['TSP', '[A, A]', 'raised', { value: ring(['A']) }], // no weights are read
+      ['TSP', '[A, A]', 'no_answer', { value: { nodes: [] } }],
+      ['TSP', '[A, A]', 'bad_problem', { value: 'x' }],
+    ],
+    { faults: npgMuse },
+  )
+})
+
+t.test('a tour of many airports ends within its budget', async (t) => {
+  const faulty = (text: unknown, response: string) =>
+    found('TSP', response, { problemText: text, faults: npgMuse })
   const many = Array.from(
     { length: 300 },
     (_, at) => `X${String.fromCharCode(65 + (at % 26), 65 + Math.floor(at / 26))}`,
@@ -173,12 +284,6 @@ BBB to CCC: 6
   const tour = `[${[...many, many[0]].join(', ')}]`
   t.equal(faulty(`- Airports to visit: ${many.join(', ')}`, tour), 'budget_spent')
   t.equal(faulty(`- Airports to visit: ${'A, '.repeat(300_000)}`, '[A, A]'), 'invalid')
-  t.equal(faulty(7, '[AAA]'), 'raised')
-  t.equal(faulty('', '[Ann]'), 'no_answer', 'only capitals are read')
-  t.equal(faulty('', '[AAA]'), 'invalid')
-  t.equal(found('TSP', '[A, A]', { value: ring(['A']), faults: npgMuse }), 'raised', 'no weights are read')
-  t.equal(found('TSP', '[A, A]', { value: { nodes: [] }, faults: npgMuse }), 'no_answer')
-  t.equal(found('TSP', '[A, A]', { value: 'x', faults: npgMuse }), 'bad_problem')
 })
 
 t.test('symmetric structures are compared exactly', async (t) => {

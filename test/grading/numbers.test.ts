@@ -88,14 +88,19 @@ t.test('lengths count code points', async (t) => {
   t.equal(lastCodePoints('ab', 5), 'ab')
 })
 
-t.test('thinking and tags split a text', async (t) => {
+t.test('the answer begins after the thinking, which must have ended', async (t) => {
   t.equal(afterThink('<think>a</think>b</think>c'), 'c')
   t.equal(afterThink('b'), 'b')
   t.equal(afterThink('</think><think>b'), null)
+})
+
+t.test('a text is read between tags that stand once each', async (t) => {
   t.equal(soleBetween('x<a>1</a>', '<a>', '</a>'), '1')
-  for (const text of ['<a>', '</a><a>', '<a>1</a></a>', '<a><a>1</a>', '']) {
+  for (const text of ['<a>', '</a><a>', '<a>1</a></a>', '<a><a>1</a>', ''])
     t.equal(soleBetween(text, '<a>', '</a>'), null, text)
-  }
+})
+
+t.test("white space is trimmed as Python's strip does", async (t) => {
   t.equal(trimSpace('\u0085\u001c a \u3000'), 'a')
   t.equal(trimSpace('\ufeffa'), '\ufeffa')
   t.equal(trimSpace(' '), '')

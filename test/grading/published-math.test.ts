@@ -133,16 +133,25 @@ t.test('the answer is read from the first of several kinds of mark', async (t) =
 })
 
 t.test('the choice is the first letter after a phrase, else the last', async (t) => {
-  t.equal(readChoice('A, then the answer is C or D'), 'C')
-  t.equal(readChoice('A or D'), 'D')
-  t.equal(readChoice('answer is A, answer is B\n\nanswer is C'), 'B')
-  t.equal(readChoice('\n none of them./'), 'none of them')
-  t.equal(gradedChoice('A or D'), 'D')
-  t.equal(gradedChoice(': none.'), 'none')
-  t.equal(gradedAnswer('it is 3', 'so B', 'B'), 'B')
-  t.equal(gradedAnswer('A and C', '', 'AC'), 'AC')
-  t.equal(gradedAnswer('7', '', ''), '')
+  for (const [text, wanted] of [
+    ['A, then the answer is C or D', 'C'],
+    ['A or D', 'D'],
+    ['answer is A, answer is B\n\nanswer is C', 'B'],
+    ['\n none of them./', 'none of them'],
+  ] as const)
+    t.equal(readChoice(text), wanted, text)
 })
+
+t.test(
+  'a graded choice is the last letter, and an answer is graded by the letters of its truth',
+  async (t) => {
+    t.equal(gradedChoice('A or D'), 'D')
+    t.equal(gradedChoice(': none.'), 'none')
+    t.equal(gradedAnswer('it is 3', 'so B', 'B'), 'B')
+    t.equal(gradedAnswer('A and C', '', 'AC'), 'AC')
+    t.equal(gradedAnswer('7', '', ''), '')
+  },
+)
 
 t.test('two answers are equal by text, number, structure or algebra', async (t) => {
   const equal: [string, string][] = [
@@ -190,15 +199,22 @@ t.test('two answers are equal by text, number, structure or algebra', async (t) 
   for (const [answer, truth] of unequal) t.notOk(publishedEqual(answer, truth), `${answer} is not ${truth}`)
 })
 
-t.test('a ground truth is prepared from a line or from an answer alone', async (t) => {
-  t.equal(preparedLine({ solution: 'so \\boxed{\\frac12}' }, 'math'), '\\frac{1}{2}')
-  t.equal(preparedLine({ solution: 'so \\boxed{x \\leq 3 kg}' }, 'minerva_math'), 'x\\le3kg')
-  t.equal(preparedLine({ gt: '3', gt_cot: 'so \\boxed{4}' }, 'math'), '4')
-  t.equal(preparedLine({ gt: 'a \\neq 3', gt_cot: '' }, 'minerva_math'), 'a \\ne 3')
-  t.equal(preparedLine({ gt: '3 kg', gt_cot: '' }, 'gsm8k'), '3')
-  t.equal(preparedLine({ answer: '3/4', ans_type: 'decimal_number' }, 'tabmwp'), '0.75')
-  t.equal(preparedLine({ answer: '5 apples', ans_type: 'extractive_text' }, 'tabmwp'), '5')
-  t.equal(preparedLine({ answer: 7 }, 'mmlu_stem'), '')
+t.test('a ground truth is prepared from a line of its benchmark', async (t) => {
+  const cases: [Parameters<typeof preparedLine>[0], Parameters<typeof preparedLine>[1], string][] = [
+    [{ solution: 'so \\boxed{\\frac12}' }, 'math', '\\frac{1}{2}'],
+    [{ solution: 'so \\boxed{x \\leq 3 kg}' }, 'minerva_math', 'x\\le3kg'],
+    [{ gt: '3', gt_cot: 'so \\boxed{4}' }, 'math', '4'],
+    [{ gt: 'a \\neq 3', gt_cot: '' }, 'minerva_math', 'a \\ne 3'],
+    [{ gt: '3 kg', gt_cot: '' }, 'gsm8k', '3'],
+    [{ answer: '3/4', ans_type: 'decimal_number' }, 'tabmwp', '0.75'],
+    [{ answer: '5 apples', ans_type: 'extractive_text' }, 'tabmwp', '5'],
+    [{ answer: 7 }, 'mmlu_stem', ''],
+  ]
+  for (const [line, benchmark, wanted] of cases)
+    t.equal(preparedLine(line, benchmark), wanted, `${benchmark}: ${JSON.stringify(line)}`)
+})
+
+t.test('a ground truth is prepared from an answer alone', async (t) => {
   t.equal(preparedAnswer('\\frac12', 'math'), '\\frac{1}{2}')
   t.equal(preparedAnswer('so \\boxed{\\frac12}', 'gsm8k'), '\\frac{1}{2}')
 })

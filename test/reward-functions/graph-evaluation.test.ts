@@ -55,15 +55,18 @@ t.test('grapharena: an equal or better answer than the label is right', async (t
 t.test('grapharena: published mode keeps the faults of the original', async (t) => {
   const published = (task: string, response: string, rest = {}) =>
     scored(grapharena, { ...arena(task, response, rest), options: publishedMode })
-  t.equal(published('Distance', '[Bob, Ann, Dee] [Zoe]')?.value, 1, 'earlier lists are tried')
-  t.equal(published('Distance', '[Bob, Zoe, Ann, Dee]')?.value, 1, 'unknown names are skipped')
-  t.equal(published('MVC', '[Ann, Zoe, Cid]')?.value, 1)
-  t.equal(published('MIS', '[]')?.parts?.value, 0, 'an empty set is independent')
-  t.equal(published('MVC', '[Ann]')?.parts?.hallucination, 1)
-  t.equal(published('MIS', 'none')?.parts?.value, -1)
-  t.equal(published('MIS', '[Bob, Dee]', { exact_answer: null })?.value, 0)
-  t.equal(published('MCP', '[Ann, Bob, Cid]')?.value, 1, 'labels of hard tasks may be beaten')
-  t.equal(published('Connected', '[Ann, Bob]')?.parts?.value, -2)
+  for (const [task, response, wanted, why, rest] of [
+    ['Distance', '[Bob, Ann, Dee] [Zoe]', { value: 1 }, 'earlier lists are tried'],
+    ['Distance', '[Bob, Zoe, Ann, Dee]', { value: 1 }, 'unknown names are skipped'],
+    ['MVC', '[Ann, Zoe, Cid]', { value: 1 }, 'unknown names are skipped'],
+    ['MIS', '[]', { parts: { value: 0 } }, 'an empty set is independent'],
+    ['MVC', '[Ann]', { parts: { hallucination: 1 } }, 'a set that solves nothing is made up'],
+    ['MIS', 'none', { parts: { value: -1 } }, 'no list'],
+    ['MIS', '[Bob, Dee]', { value: 0 }, 'no label', { exact_answer: null }],
+    ['MCP', '[Ann, Bob, Cid]', { value: 1 }, 'labels of hard tasks may be beaten'],
+    ['Connected', '[Ann, Bob]', { parts: { value: -2 } }, 'one component twice'],
+  ] as const)
+    t.hasStrict(published(task, response, rest), wanted, `${task} ${response}: ${why}`)
   t.throws(() => published('MIS', '[Bob]', { graph: 'none' }), /cannot be graded/)
 })
 
@@ -154,17 +157,22 @@ t.test('graphwiz: each task has its kind of answer', async (t) => {
 })
 
 t.test('graphwiz in published mode reads substrings', async (t) => {
-  const published = (task: string, truth: string, response: string) =>
-    value(graphwiz, wiz(task, truth, response, { options: publishedMode }))
-  t.equal(published('cycle', '### No', '### There is nothing'), 1)
-  t.equal(published('cycle', '### No', 'so no'), 1)
-  t.equal(published('cycle', '### No', 'so yes'), 0)
-  t.equal(published('cycle', '### No', 'so'), 0)
-  t.equal(published('flow', '### 17', 'about -17.001'), 1)
-  t.equal(published('flow', 'none', ''), 1, 'no number counts as 0')
-  t.equal(published('topology', '### [[0, 1]]', '###'), 1)
-  t.equal(published('topology', '[0, 1]', 'there is 1]'), 1)
-  t.equal(published('triangle', '3', '### 3'), 0)
+  for (const [task, truth, response, wanted] of [
+    ['cycle', '### No', '### There is nothing', 1],
+    ['cycle', '### No', 'so no', 1],
+    ['cycle', '### No', 'so yes', 0],
+    ['cycle', '### No', 'so', 0],
+    ['flow', '### 17', 'about -17.001', 1],
+    ['flow', 'none', '', 1], // no number counts as 0
+    ['topology', '### [[0, 1]]', '###', 1],
+    ['topology', '[0, 1]', 'there is 1]', 1],
+    ['triangle', '3', '### 3', 0],
+  ] as const)
+    t.equal(
+      value(graphwiz, wiz(task, truth, response, { options: publishedMode })),
+      wanted,
+      `${task} ${truth}: ${response}`,
+    )
 })
 
 t.test('graphwiz-revised: the answer is read from its place', async (t) => {
@@ -180,21 +188,34 @@ t.test('graphwiz-revised: the answer is read from its place', async (t) => {
   })
   t.equal(value(graphwizRevised, wiz('topology', '', '\\boxed{[0, 3, 1, 2]}')), 1)
   t.equal(value(graphwizRevised, wiz('flow', '### 3', 'so ### 3.', { options: { after: 'hashes' } })), 1)
-  const published = (task: string, truth: string, response: string, after = 'box') =>
-    scored(graphwizRevised, wiz(task, truth, response, { options: { ...publishedMode, after } }))
-  t.equal(published('cycle', '### YES', '\\boxed{{Yes}}')?.value, 1)
-  t.match(published('flow', '### 3', '\\boxed{x = 9/3}'), { value: 1, details: { extracted: 3 } })
-  t.equal(published('topology', '[0]', '\\boxed{0, 1, 0, 1, 2}')?.value, 1, 'nodes may be repeated')
-  t.equal(published('topology', '[0]', '\\boxed{(0, 1, 2)}')?.value, 1)
-  for (const order of ['[0, 1, 3]', '(0)', '[01, 1, 2]', '012', '[0.0, 1, 2]', '[0, [1], 2]', '[]', '{}']) {
-    t.equal(published('topology', '[0]', `\\boxed{${order}}`)?.value, 0, order)
-  }
-  t.equal(published('cycle', '### Yes', '### Yes.', 'hashes')?.value, 1)
-  t.equal(published('cycle', '### Yes', 'Yes', 'hashes')?.value, 0)
-  t.equal(published('cycle', '### Yes', 'Yes')?.value, 0)
-  t.equal(published('cycle', '###', '\\boxed{Yes}')?.value, 0)
-  t.throws(() => published('triplet', '3', '\\boxed{3}'), /not a task of GraphWiz-Revised/)
-  t.throws(() => published('flow', '3', '\\boxed{\\sqrt}'), /original throws/)
+})
+
+const publishedRevised = (task: string, truth: string, response: string, after = 'box') =>
+  scored(graphwizRevised, wiz(task, truth, response, { options: { ...publishedMode, after } }))
+
+t.test('graphwiz-revised: published mode reads a label and a number by what they mean', async (t) => {
+  t.equal(publishedRevised('cycle', '### YES', '\\boxed{{Yes}}')?.value, 1)
+  t.match(publishedRevised('flow', '### 3', '\\boxed{x = 9/3}'), { value: 1, details: { extracted: 3 } })
+  t.equal(publishedRevised('cycle', '###', '\\boxed{Yes}')?.value, 0)
+})
+
+t.test('graphwiz-revised: published mode reads an order as Python reads a list', async (t) => {
+  const value = (order: string) => publishedRevised('topology', '[0]', `\\boxed{${order}}`)?.value
+  t.equal(value('0, 1, 0, 1, 2'), 1, 'nodes may be repeated')
+  t.equal(value('(0, 1, 2)'), 1)
+  for (const order of ['[0, 1, 3]', '(0)', '[01, 1, 2]', '012', '[0.0, 1, 2]', '[0, [1], 2]', '[]', '{}'])
+    t.equal(value(order), 0, order)
+})
+
+t.test('graphwiz-revised: published mode reads the place that the model writes to', async (t) => {
+  t.equal(publishedRevised('cycle', '### Yes', '### Yes.', 'hashes')?.value, 1)
+  t.equal(publishedRevised('cycle', '### Yes', 'Yes', 'hashes')?.value, 0)
+  t.equal(publishedRevised('cycle', '### Yes', 'Yes')?.value, 0)
+})
+
+t.test('graphwiz-revised: published mode fails where the original throws', async (t) => {
+  t.throws(() => publishedRevised('triplet', '3', '\\boxed{3}'), /not a task of GraphWiz-Revised/)
+  t.throws(() => publishedRevised('flow', '3', '\\boxed{\\sqrt}'), /original throws/)
 })
 
 t.test('node-link: the label in the last box counts', async (t) => {

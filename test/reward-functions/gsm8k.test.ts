@@ -144,14 +144,17 @@ t.test('gsm8k-progressive: equal values are equal however they are written', asy
 })
 
 t.test('gsm8k-progressive: credit falls with the place and the rightness of the number', async (t) => {
-  t.equal(progressive(`${work}The answer is 42.`, '42'), 0.8)
-  t.equal(progressive(`${work}The answer is 41.`, '42'), 0.05)
-  t.equal(progressive(`${work}#### 41`, '42'), 0.1)
-  t.equal(progressive(`${work}#### none`, '42'), 0)
-  t.equal(progressive(`${work}So 50-42`, '42'), 0.8, 'a minus after a number is an operator')
-  t.equal(progressive(`${work}So x = -42`, '-42'), 0.8)
-  t.equal(progressive(`${work}So ...42`, '42'), 0.8)
-  t.equal(progressive(`${work}Either 41,42`, '42'), 0.05)
+  for (const [said, truth, credit] of [
+    ['The answer is 42.', '42', 0.8],
+    ['The answer is 41.', '42', 0.05],
+    ['#### 41', '42', 0.1],
+    ['#### none', '42', 0],
+    ['So 50-42', '42', 0.8], // a minus after a number is an operator
+    ['So x = -42', '-42', 0.8],
+    ['So ...42', '42', 0.8],
+    ['Either 41,42', '42', 0.05],
+  ] as const)
+    t.equal(progressive(`${work}${said}`, truth), credit, said)
 })
 
 t.test('gsm8k-progressive: a correction in words counts, a bare list of answers does not', async (t) => {
@@ -169,15 +172,17 @@ t.test('gsm8k-progressive: the flexible variant pays for the right number and no
 })
 
 t.test('gsm8k-progressive: published mode keeps the faults of the original', async (t) => {
-  const published = { mode: 'published' }
-  t.equal(progressive('#### 18\n#### 17', '18', published), 1, 'the first marker counts')
-  t.equal(progressive('#### 9\nor 18', '18', published), 0.8, 'a wrong answer may hedge')
-  t.equal(progressive('#### 1,8', '18', published), 1)
-  t.equal(progressive('#### ,', '18', published), 0.1)
-  t.equal(progressive('1', '18', published), 0.05)
-  t.equal(progressive('-.', '18', published), 0)
-  t.equal(progressive('', '18', published), 0)
-  t.equal(progressive('#### 18', 18, published), 0.1, 'a truth that is no text never matches')
+  for (const [response, truth, credit] of [
+    ['#### 18\n#### 17', '18', 1], // the first marker counts
+    ['#### 9\nor 18', '18', 0.8], // a wrong answer may hedge
+    ['#### 1,8', '18', 1],
+    ['#### ,', '18', 0.1],
+    ['1', '18', 0.05],
+    ['-.', '18', 0],
+    ['', '18', 0],
+    ['#### 18', 18, 0.1], // a truth that is no text never matches
+  ] as const)
+    t.equal(progressive(response, truth, { mode: 'published' }), credit, `${response} for ${truth}`)
 })
 
 t.test('gsm8k-progressive: a score says what was read and why it is low', async (t) => {
@@ -228,23 +233,29 @@ t.test('gsm8k-stock keeps its contract', async (t) => {
   })
 })
 
-t.test(
-  'gsm8k-stock: strict reads the mark, flexible the last number, and the original as they stand',
-  async (t) => {
-    const published = { mode: 'published' }
-    t.equal(stock('#### $1,042.00', 1042), 1, 'equal values are equal')
-    t.equal(stock('The answer is 42.', '42'), 0)
-    t.equal(stock('The answer is 42.', '42', { method: 'flexible' }), 1)
-    t.equal(stock('No number', '42', { method: 'flexible' }), 0)
-    t.equal(stock('#### 41', '42', { format_score: 0.1, score: 2 }), 0.1)
-    t.equal(stock('#### 42', '42', { format_score: 0.1, score: 2 }), 2)
-    t.equal(stock('#### 42\n#### 41', '42', published), 1, 'the original takes the first')
-    t.equal(stock('#### 42.', '42', published), 0, 'and the text as it stands')
-    t.equal(stock('so 42 .', '42', { ...published, method: 'flexible' }), 1)
-    t.equal(stock('...', '42', { ...published, method: 'flexible' }), 0)
-    t.throws(() => row(gsm8kStock, { groundTruth: 'none' }))
-  },
-)
+t.test('gsm8k-stock: strict reads the mark, flexible the last number', async (t) => {
+  t.equal(stock('#### $1,042.00', 1042), 1, 'equal values are equal')
+  t.equal(stock('The answer is 42.', '42'), 0)
+  t.equal(stock('The answer is 42.', '42', { method: 'flexible' }), 1)
+  t.equal(stock('No number', '42', { method: 'flexible' }), 0)
+})
+
+t.test('gsm8k-stock: the credit for a right and for a readable answer may be set', async (t) => {
+  t.equal(stock('#### 41', '42', { format_score: 0.1, score: 2 }), 0.1)
+  t.equal(stock('#### 42', '42', { format_score: 0.1, score: 2 }), 2)
+})
+
+t.test('gsm8k-stock: published mode takes the first answer and the text as it stands', async (t) => {
+  const published = { mode: 'published' }
+  t.equal(stock('#### 42\n#### 41', '42', published), 1)
+  t.equal(stock('#### 42.', '42', published), 0)
+  t.equal(stock('so 42 .', '42', { ...published, method: 'flexible' }), 1)
+  t.equal(stock('...', '42', { ...published, method: 'flexible' }), 0)
+})
+
+t.test('gsm8k-stock: a row without a number is rejected, not scored', async (t) => {
+  t.throws(() => row(gsm8kStock, { groundTruth: 'none' }))
+})
 
 t.test('hostile text is scored in linear time', async (t) => {
   for (const mode of modes) {

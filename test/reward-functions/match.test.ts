@@ -39,16 +39,24 @@ t.test('exact-match keeps its contract', async (t) => {
 })
 
 t.test('exact-match: a text is compared by the chosen operation', async (t) => {
-  t.equal(exact('<think>London?</think>\nParis\n', 'Paris'), 1)
-  t.equal(exact('paris', 'Paris'), 0)
-  t.equal(exact('42', 42), 1)
-  t.equal(exact('Lyon', ['Paris', 'Lyon']), 1)
-  t.equal(exact('Lyon', 'Paris', { operation: 'ne' }), 1)
-  t.equal(exact('Paris', 'Paris', { operation: 'ne' }), 0)
-  t.equal(exact('I say Paris.', 'Paris', { operation: 'like' }), 1)
-  t.equal(exact('I say paris.', 'Paris', { operation: 'like' }), 0)
-  t.equal(exact('I say paris.', 'Paris', { operation: 'ilike' }), 1)
-  t.equal(exact('', 'Paris', { operation: 'ne' }), 0, 'no answer differs from nothing')
+  const cases: [string, Json, string | undefined, number][] = [
+    ['<think>London?</think>\nParis\n', 'Paris', undefined, 1],
+    ['paris', 'Paris', undefined, 0],
+    ['42', 42, undefined, 1],
+    ['Lyon', ['Paris', 'Lyon'], undefined, 1],
+    ['Lyon', 'Paris', 'ne', 1],
+    ['Paris', 'Paris', 'ne', 0],
+    ['I say Paris.', 'Paris', 'like', 1],
+    ['I say paris.', 'Paris', 'like', 0],
+    ['I say paris.', 'Paris', 'ilike', 1],
+    ['', 'Paris', 'ne', 0], // no answer differs from nothing
+  ]
+  for (const [response, truth, operation, wanted] of cases)
+    t.equal(
+      exact(response, truth, operation ? { operation } : {}),
+      wanted,
+      `${response} ${operation ?? 'eq'}`,
+    )
 })
 
 t.test('exact-match: the answer is read where it is said to stand', async (t) => {
@@ -91,15 +99,20 @@ t.test('regex-match: a pattern comes from the options or from the row', async (t
   t.equal(matched('a\nb', { pattern: '^b$', flags: 'm', whole: false }), 1)
   t.equal(matched('<answer>7</answer>', { place: 'tag' }, '[0-9]'), 1)
   t.equal(matched('x', {}, '[0-9]'), 0)
-  t.throws(() => row(regexMatch, { groundTruth: '(' }), 'a row without a pattern is rejected')
+})
+
+t.test('regex-match: a row without a pattern that can be used is rejected, not scored', async (t) => {
+  t.throws(() => row(regexMatch, { groundTruth: '(' }))
   t.throws(() => row(regexMatch, { groundTruth: null }))
   t.throws(() => row(regexMatch, { options: { pattern: '(?=a)' } }), /invalid or unsupported/)
   t.throws(() => row(regexMatch, { options: { pattern: 'a', flags: 'g' } }))
+})
+
+t.test('regex-match: patterns do not stand in for each other, however many there are', async (t) => {
   const many = Array.from({ length: 300 }, (_, i) => `${i}`)
   t.strictSame(
     many.filter((text) => matched(text, { pattern: text }) !== 1),
     [],
-    'patterns do not stand in for each other, however many there are',
   )
 })
 
@@ -116,14 +129,22 @@ t.test('search-em wants the target and nothing else', async (t) => {
     },
   })
   t.equal(em('C', { target: 'C++' }), 0)
-  t.equal(em('C', { target: 'C++' }, published), 1)
-  t.equal(em('the', { target: 'an' }, published), 1)
+  t.equal(em('the', { target: 'an' }), 0, 'what normalises to nothing never matches')
+})
+
+t.test('search-em: the credit for a right and for a readable answer may be set', async (t) => {
   t.equal(em('Rome', paris, { format_score: 0.1, score: 2 }), 0.1)
   t.equal(em('Paris', paris, { format_score: 0.1, score: 2 }), 2)
-  t.equal(em('the', { target: 'an' }), 0, 'what normalises to nothing never matches')
-  for (const truth of [null, {}, { target: [] }, { target: [5] }]) {
-    t.throws(() => row(searchEm, { groundTruth: truth }))
-  }
+})
+
+t.test('search-em: a row without a target is rejected, not scored', async (t) => {
+  for (const truth of [null, {}, { target: [] }, { target: [5] }])
+    t.throws(() => row(searchEm, { groundTruth: truth }), JSON.stringify(truth))
+})
+
+t.test('search-em: published mode keeps the faults of the original', async (t) => {
+  t.equal(em('C', { target: 'C++' }, published), 1)
+  t.equal(em('the', { target: 'an' }, published), 1)
   t.throws(() => em('x', { target: null }, published))
   t.equal(scored(searchEm, { response: 'x', groundTruth: null, options: published })?.value, 0)
 })

@@ -152,11 +152,17 @@ t.test('math-boxed pays for what the last box holds, by value', async (t) => {
   t.equal(boxed('\\boxed{0.5}', '1/2'), 1)
   t.equal(boxed('\\boxed{x=5}', '5'), 1)
   t.equal(boxed('\\boxed 5$', '5'), 1)
+})
+
+t.test('math-boxed: published mode keeps the faults of the original', async (t) => {
   t.equal(boxed('\\boxed{\\sqrt}', '\\sqrt', published), 1)
   t.equal(boxed('\\boxed{}', '', published), 1)
   t.equal(boxed('\\boxed{5}', 5, published), 0)
   t.equal(boxed('\\boxed{5 \\boxed{6}}', '5', published), 0)
-  for (const truth of ['', null, '\\sqrt']) t.throws(() => row(mathBoxed, { groundTruth: truth }))
+})
+
+t.test('math-boxed: a row without an answer is rejected, not scored', async (t) => {
+  for (const truth of ['', null, '\\sqrt']) t.throws(() => row(mathBoxed, { groundTruth: truth }), `${truth}`)
 })
 
 t.test('math-dapo pays for the answer after its mark, or in a box', async (t) => {
@@ -176,16 +182,26 @@ t.test('math-dapo pays for the answer after its mark, or in a box', async (t) =>
   t.equal(dapo('Answer: 2, 3', '2,3'), 1)
   t.equal(dapo('Answer: 41\nanswer : x = 42', '42'), 1)
   t.equal(dapo(`Answer: 42${'.'.repeat(400)}`, '42'), -1, 'too early')
+})
+
+t.test('math-dapo: strict_box_verify wants the answer in the last box', async (t) => {
   const strict = { strict_box_verify: true }
   t.equal(dapo('\\boxed{41} \\boxed{42}', '42', strict), 1)
   t.equal(dapo('\\boxed{42', '42', strict), -1)
   t.equal(dapo('Answer: 42', '42', strict), -1)
-  t.equal(dapo('\\boxed{ 42}', '42', { ...strict, ...published }), -1, 'the original wants the very text')
-  t.equal(dapo('\\boxed{42}', '42', { ...strict, ...published, pause_tokens_index: [0, 0, 0, 100] }), 1)
-  t.equal(dapo('\\boxed{42}', '42', { ...strict, ...published, pause_tokens_index: [0, 0, 0, 101] }), -1)
+})
+
+t.test('math-dapo: published mode keeps the faults of the original', async (t) => {
+  const box = { ...published, strict_box_verify: true }
+  t.equal(dapo('\\boxed{ 42}', '42', box), -1, 'the original wants the very text')
+  t.equal(dapo('\\boxed{42}', '42', { ...box, pause_tokens_index: [0, 0, 0, 100] }), 1)
+  t.equal(dapo('\\boxed{42}', '42', { ...box, pause_tokens_index: [0, 0, 0, 101] }), -1)
   t.equal(dapo('', '[INVALID]', published), 1)
   t.equal(dapo('Answer: 4,2', '42', published), 1)
-  for (const truth of ['', null, 'points']) t.throws(() => row(mathDapo, { groundTruth: truth }))
+})
+
+t.test('math-dapo: a row without an answer is rejected, not scored', async (t) => {
+  for (const truth of ['', null, 'points']) t.throws(() => row(mathDapo, { groundTruth: truth }), `${truth}`)
 })
 
 const thought = '<think>\nHalf of it.\n</think>\n'

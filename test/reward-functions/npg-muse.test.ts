@@ -107,17 +107,24 @@ t.test('a score says what was read and why it is low', async (t) => {
 t.test('published mode keeps the faults of the original', async (t) => {
   const faulty = (response: string, label: Json, rest: RowParts = {}): Score =>
     score(clique(response, label, { options: published, ...rest }))
-  t.equal(faulty('<think>\n[Ann, Zoe, Cid', 3).value, 0, 'no list')
-  t.equal(faulty('<think>\n[Ann, Zoe, Cid]', 2).value, 3, 'thinking is searched, unknown names are skipped')
-  t.equal(faulty('[Ann, Bob, Cid]', null).value, 3, 'without a label the raw value is paid')
-  t.equal(faulty('nothing', -1).value, 2, 'a status is compared with the label')
-  t.equal(faulty('[Ann, Bob, Cid]', '3.9').value, 2, 'labels are truncated')
-  t.equal(faulty('[Ann, Bob, Cid]', 2).value, 0.75, 'a better answer is paid by its ratio')
+  for (const [response, label, wanted, why] of [
+    ['<think>\n[Ann, Zoe, Cid', 3, 0, 'no list'],
+    ['<think>\n[Ann, Zoe, Cid]', 2, 3, 'thinking is searched, unknown names are skipped'],
+    ['[Ann, Bob, Cid]', null, 3, 'without a label the raw value is paid'],
+    ['nothing', -1, 2, 'a status is compared with the label'],
+    ['[Ann, Bob, Cid]', '3.9', 2, 'labels are truncated'],
+    ['[Ann, Bob, Cid]', 2, 0.75, 'a better answer is paid by its ratio'],
+  ] as const)
+    t.equal(faulty(response, label).value, wanted, why)
   t.equal(faulty('[Ann]', 3, { dataSource: 'MCP_binary', extraInfo: { graph } }).parts?.answer_accuracy, 1)
   t.equal(faulty('[Ann]', 3, { extraInfo: { graph: null } }).value, 0)
-  t.throws(() => faulty('[Ann]', 'three'), /exact_answer is not a finite number/)
-  t.throws(() => faulty('[Ann]', [3]), /exact_answer is not a finite number/)
-  t.throws(() => faulty('[Ann]', 0), /exact_answer is 0/)
+})
+
+t.test('in published mode, a label that is no number to divide by is rejected, not scored', async (t) => {
+  const faulty = (label: Json) => score(clique('[Ann]', label, { options: published }))
+  t.throws(() => faulty('three'), /exact_answer is not a finite number/)
+  t.throws(() => faulty([3]), /exact_answer is not a finite number/)
+  t.throws(() => faulty(0), /exact_answer is 0/)
 })
 
 t.test('two structures too much alike to be compared are a timeout, not a score', async (t) => {

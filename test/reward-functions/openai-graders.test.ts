@@ -34,16 +34,22 @@ const check =
   () =>
     scored(stringCheck, { response, extraInfo, groundTruth: '42', options: options as never })?.value
 
-t.test('operations and places of a row', async (t) => {
+t.test('string-check compares with the ground truth, or with places of the row', async (t) => {
   t.equal(check({})(), 1, 'the ground truth by default')
   t.equal(check({ operation: 'ne' })(), 0)
   t.equal(check({ operation: 'like', reference: '{{item.list[0].x}}' }, 'the first one')(), 1)
   t.equal(check({ operation: 'ilike', reference: 'FIRST' }, 'the first one')(), 1)
   t.equal(check({ operation: 'like', reference: 'FIRST' }, 'the first one')(), 0)
+})
+
+t.test('string-check rejects a row without what its reference names', async (t) => {
   t.throws(check({ reference: '{{item.other}}' }), /item.other is not/)
   t.throws(check({ reference: '{{item.constructor}}' }), /item.constructor is not/)
   t.throws(check({ reference: '' }), /reference is empty/)
   t.throws(check({ reference: '{{sample.input}}' }), /must name item/)
+})
+
+t.test('a template of a grader names places of the item and the output text, and nothing else', async (t) => {
   t.ok(isGraderTemplate('{{item.a}} {{ sample.output_text }}'))
   for (const text of ['{{sample.text}}', '{{x}}', '{{item.}}', '{{item}}'])
     t.notOk(isGraderTemplate(text), text)

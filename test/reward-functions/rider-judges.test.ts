@@ -159,15 +159,18 @@ t.test('a solution is explained by its own line of the catalogue', async (t) => 
   }
   const line = (name: string): string => riderSolutions.find((text) => text.includes(`"${name}"`)) ?? ''
   t.equal(riderSolutions.length, 14)
-  t.equal(meaning('申诉通过；无', 'strict'), `${line('申诉通过')}\n无\n`)
-  t.equal(meaning('执行补款-5元', 'strict'), `${line('执行补款')}\n`)
-  t.equal(meaning('跟进返餐进度', 'strict'), `${line('跟进返餐')}\n`)
-  t.equal(meaning('稍后外呼商家', 'strict'), `${line('稍后外呼……')}\n`)
-  t.equal(meaning('执行补款五元', 'strict'), '无\n')
-  t.equal(meaning('', 'strict'), '无\n')
-  t.equal(meaning('', 'published'), `${riderSolutions[0]}\n`)
-  t.equal(meaning('外呼', 'published'), `${riderSolutions[0]}\n`)
-  t.equal(meaning('无', 'published'), '无\n')
+  for (const [solution, mode, wanted] of [
+    ['申诉通过；无', 'strict', `${line('申诉通过')}\n无\n`],
+    ['执行补款-5元', 'strict', `${line('执行补款')}\n`],
+    ['跟进返餐进度', 'strict', `${line('跟进返餐')}\n`],
+    ['稍后外呼商家', 'strict', `${line('稍后外呼……')}\n`],
+    ['执行补款五元', 'strict', '无\n'],
+    ['', 'strict', '无\n'],
+    ['', 'published', `${riderSolutions[0]}\n`],
+    ['外呼', 'published', `${riderSolutions[0]}\n`],
+    ['无', 'published', '无\n'],
+  ] as const)
+    t.equal(meaning(solution, mode), wanted, `${solution}, ${mode}`)
 })
 
 t.test('hostile text is scored in linear time', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import choiceMatch from '../../reward-functions/choice-match.ts'
 import numericMatch from '../../reward-functions/numeric-match.ts'
+import type { Json } from '../../src/contract/index.ts'
 import { row, ruleContract, scored } from '../../src/contract/testing.ts'
 import { eachNearLinear } from '../support/hostile.ts'
 import { valueBy } from '../support/rules.ts'
@@ -46,21 +47,27 @@ t.test('numeric-match: equal values are equal however they are written', async (
     'x=1234.5',
   ]
   for (const form of forms) t.equal(numeric(form, 1234.5), 1, form)
-  t.equal(numeric('-.5', '-\\dfrac{1}{2}'), 1)
-  t.equal(numeric('-$5', -5), 1)
-  t.equal(numeric('\\boxed{\\frac{-1}{2}}', '-0.5'), 1)
+  const others: [string, Json][] = [
+    ['-.5', '-\\dfrac{1}{2}'],
+    ['-$5', -5],
+    ['\\boxed{\\frac{-1}{2}}', '-0.5'],
+    ['-\\frac{-1}{2}', 0.5],
+    ['٤٢', 42],
+    ['４２', 42],
+    ['x = −42', -42],
+  ]
+  for (const [form, truth] of others) t.equal(numeric(form, truth), 1, form)
+})
+
+t.test('numeric-match: the answer is found among other text, and digits of it are no number', async (t) => {
   t.equal(numeric('so 9-5', 5), 1, 'a minus after a number is an operator')
   t.equal(numeric('<answer>5</answer> 6', 5), 1)
   t.equal(numeric('#### 5', 5), 1)
   t.equal(numeric('I answer in <answer> tags: <answer>5</answer>', 5), 1)
   t.equal(numeric('x2 = 5', 5, { place: 'whole' }), 1, 'a digit inside a word is no number')
-  t.equal(numeric('٤٢', 42), 1)
-  t.equal(numeric('４２', 42), 1)
-  t.equal(numeric('x = −42', -42), 1)
   t.equal(numeric('not 41 but 42', 42), 1)
   t.equal(numeric('2½', 21), 0)
   t.equal(numeric('1/0', 1), 0)
-  t.equal(numeric('-\\frac{-1}{2}', 0.5), 1)
 })
 
 t.test('numeric-match: a tolerance is absolute or a share of the ground truth', async (t) => {
@@ -71,21 +78,26 @@ t.test('numeric-match: a tolerance is absolute or a share of the ground truth', 
 })
 
 t.test('numeric-match: a score says why it is low', async (t) => {
-  const reason = (response: string): unknown =>
-    scored(numericMatch, { response, groundTruth: '5' })?.details?.reason
-  t.equal(reason('5'), undefined)
-  t.equal(reason('6'), 'unequal')
-  t.equal(reason('none'), 'no_number')
-  t.equal(reason('1/0'), 'no_number')
-  t.equal(reason('1,5'), 'no_number')
-  t.equal(reason('\\boxed{5 6}'), 'several_numbers')
-  t.equal(reason('<think>5'), 'thinking_unclosed')
-  t.equal(
-    scored(numericMatch, { response: '', groundTruth: 5, options: { place: 'tag' } })?.details?.reason,
-    'no_answer',
-  )
+  for (const [response, wanted, options] of [
+    ['5', undefined],
+    ['6', 'unequal'],
+    ['none', 'no_number'],
+    ['1/0', 'no_number'],
+    ['1,5', 'no_number'],
+    ['\\boxed{5 6}', 'several_numbers'],
+    ['<think>5', 'thinking_unclosed'],
+    ['', 'no_answer', { place: 'tag' }],
+  ] as const)
+    t.equal(
+      scored(numericMatch, { response, groundTruth: '5', ...(options && { options }) })?.details?.reason,
+      wanted,
+      response,
+    )
+})
+
+t.test('numeric-match: a row without one number is rejected, not scored', async (t) => {
   for (const truth of ['none', '1 or 2', '1/0', null])
-    t.throws(() => row(numericMatch, { groundTruth: truth }))
+    t.throws(() => row(numericMatch, { groundTruth: truth }), `${truth}`)
 })
 
 t.test('choice-match keeps its contract', async (t) => {
@@ -142,18 +154,25 @@ t.test('choice-match: a choice is read in the usual forms', async (t) => {
 })
 
 t.test('choice-match: a score says why it is low', async (t) => {
-  const reason = (response: string): unknown =>
-    scored(choiceMatch, { response, groundTruth: 'B', options: { choices: 4 } })?.details?.reason
-  t.equal(reason('A'), 'unequal')
-  t.equal(reason('E'), 'no_choice')
-  t.equal(reason(''), 'no_choice')
-  t.equal(reason('A) x\nB) y'), 'several_choices')
-  t.equal(reason('answer A, answer B'), 'contradiction')
-  t.equal(reason('\\boxed{}'), 'no_answer')
-  t.equal(reason('<think>B'), 'thinking_unclosed')
-  for (const truth of ['E', '', 'AB', '2']) {
+  for (const [response, wanted] of [
+    ['A', 'unequal'],
+    ['E', 'no_choice'],
+    ['', 'no_choice'],
+    ['A) x\nB) y', 'several_choices'],
+    ['answer A, answer B', 'contradiction'],
+    ['\\boxed{}', 'no_answer'],
+    ['<think>B', 'thinking_unclosed'],
+  ] as const)
+    t.equal(
+      scored(choiceMatch, { response, groundTruth: 'B', options: { choices: 4 } })?.details?.reason,
+      wanted,
+      response,
+    )
+})
+
+t.test('choice-match: a ground truth is one letter of the choices, however it is written', async (t) => {
+  for (const truth of ['E', '', 'AB', '2'])
     t.throws(() => row(choiceMatch, { groundTruth: truth, options: { choices: 4 } }), truth)
-  }
   t.equal(scored(choiceMatch, { response: 'B', groundTruth: ' (b) ' })?.value, 1)
 })
 

@@ -121,6 +121,9 @@ t.test('tool-call: the calls of the response earn the mark of their variant', as
     called(`${call('{"b": 1.0, "a": "\\u4f60"}')} and ${wanted}`, wanted + call('{"a":"你","b":1}')).value,
     1.1,
   )
+})
+
+t.test('tool-call: the range is that of the variant', async (t) => {
   t.strictSame(toolCall.range(toolCall.options.parse({})), [0, 1.1])
   t.strictSame(toolCall.range(toolCall.options.parse({ variant: 'egpo' })), [0, 1])
 })
