@@ -116,7 +116,7 @@ function scoreRows(
     const take = (index: number, outcome: Outcome) => {
       outcomes[index] = outcome
       rowDone?.(outcome)
-      if (holds) parts.crossRequestGroups.sampleDone(rows[index] as Sample, outcome.valid)
+      if (holds) crossRequestGroups.sampleDone(rows[index] as Sample, outcome.valid)
       const final = substituted.now(rows[index] as Sample | Unreadable, outcome)
       if (final) finish(index, final)
       if (--left > 0) return
@@ -136,7 +136,22 @@ function scoreRows(
       const whyOf = why.kind === 'deadline' ? endOfSteps(parts, began, why) : () => why
       eachInSlices(rows.length, (index) => endOne(index, whyOf))?.catch(reject)
     })
-    const context: StepContext = { ...parts, job, end, gates: new Gates(), groups }
+    const { functions, models, clock, secret, events, crossRequestGroups, hold } = parts
+    const gates = new Gates()
+    // Written out, as the job is in gateway.ts: with two spreads instead, a rule sent alone costs 40 % more (`npm run against`).
+    const context: StepContext = {
+      functions,
+      models,
+      clock,
+      secret,
+      events,
+      crossRequestGroups,
+      hold,
+      job,
+      end,
+      gates,
+      groups,
+    }
     let next = 0
     const beginOne = (): boolean => {
       // The request's expiry also ends rows that have not begun.

@@ -287,7 +287,35 @@ function scoreBy({ settings, engine }: Runtime, plan: Plan, job: GatewayJob, clo
     const { group } = plan
     served = { ...served, group: { ...group, waitMs: Math.min(group.waitMs, patience / 2) } }
   }
-  const scoring = engine.score({ ...job, plan: served, deadline: clock.now() + patience })
+  const {
+    rows,
+    signal,
+    run,
+    trainingStep,
+    requestId,
+    trace,
+    waitTime,
+    isRefusable,
+    bodyBytes,
+    onOutcome,
+    onVote,
+  } = job
+  // Written out: see the step context in engine.ts.
+  const scoring = engine.score({
+    plan: served,
+    deadline: clock.now() + patience,
+    rows,
+    signal,
+    run,
+    trainingStep,
+    requestId,
+    trace,
+    waitTime,
+    isRefusable,
+    bodyBytes,
+    onOutcome,
+    onVote,
+  })
   return scoring.then((outcomes) => answered(outcomes, served))
 }
 
