@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, exactAnswer, lastBalancedBox, primeGrade, trimSpace } from '../src/grading/index.ts'
+import { afterThink, lastBalancedBox, primeGrade, trimSpace } from '../src/grading/index.ts'
+import { equalMathAnswers } from '../src/grading/math/index.ts'
 import primeMath from './prime-math.ts'
 
 /**
- * verl's Geometry3K. Pays 0.9 for the right box and 0.1 for thinking before it: 0 to 1.
+ * verl's Geometry3K. Pays 0.9 for the right box and 0.1 for thinking before it: 0 to 1. `strict` compares
+ * as `math-verify` does.
  *
  * Invalid: a blank ground truth. `published` accepts it.
  */
@@ -13,15 +15,18 @@ export default defineRule({
   truth: (options) => primeMath.truth(options),
   range: [0, 1],
   parts: ['accuracy', 'format'],
-  score({ sample: { response }, truth, options: { mode } }) {
-    const wanted = truth === null ? 'None' : String(truth)
+  score({ sample: { response }, truth: { wanted, read }, options: { mode } }) {
     const shaped = isShaped(response)
-    if (mode === 'published') {
+    if (mode === 'published' || read === null) {
       const extracted = boxed(response) ?? 'None'
       return verdict(primeGrade(extracted, wanted, true), shaped, extracted)
     }
     const extracted = shaped && !isBlankThinking(response) ? boxed(afterThink(response) ?? '') : null
-    return verdict(extracted !== null && exactAnswer(extracted, wanted), Boolean(extracted), extracted)
+    return verdict(
+      extracted !== null && equalMathAnswers(read, extracted).reason === null,
+      Boolean(extracted),
+      extracted,
+    )
   },
 })
 

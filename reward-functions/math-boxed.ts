@@ -1,38 +1,50 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import {
-  afterThink,
-  boxContent,
-  lastBox,
-  mathNormal,
-  publishedSpelling,
-  strictSpelling,
-} from '../src/grading/index.ts'
+import { afterThink, boxContent, lastBox, mathNormal, publishedSpelling } from '../src/grading/index.ts'
+import { equalMathAnswers, type MathTruth, readMathTruth } from '../src/grading/math/index.ts'
+
+/** In `published` mode the ground truth as given. */
+interface Truth {
+  readonly given: unknown
+  readonly read: MathTruth | null
+}
 
 const answer = z
   .union([z.string(), z.number()])
   .transform(String)
   .refine((text) => (mathNormal(text) ?? '') !== '', 'is not an answer')
+  .transform((given, context): Truth => {
+    const read = readMathTruth(given)
+    if (read !== null) return { given, read }
+    context.addIssue('is not an answer')
+    return z.NEVER
+  })
+const anything = z.unknown().transform((given): Truth => ({ given, read: null }))
 
 /**
- * verl's MATH. Pays 1 if the last `\boxed{}` equals the ground truth after MATH's normalisation, else 0.
+ * verl's MATH. Pays 1 if the last `\boxed{}` equals the ground truth, else 0. `strict` compares as
+ * `math-verify` does; `published` by MATH's normalisation.
  *
  * Invalid: a ground truth that is not an answer. `published` pays 0 for one that is not a text.
  */
 export default defineRule({
   options: z.strictObject({ mode }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.unknown()),
+  truth: ({ mode }): z.ZodType<Truth> => (mode === 'strict' ? answer : anything),
   range: [0, 1],
   parts: ['correctness'],
-  score({ sample: { response }, truth, options: { mode } }) {
+  score({ sample: { response }, truth: { given, read }, options: { mode } }) {
     const published = mode === 'published'
     const text = published ? response : afterThink(response)
     const box = text === null ? null : lastBox(text)
     const extracted = box === null ? null : boxContent(box)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_box' } }
-    const right =
-      typeof truth === 'string' && (published ? publishedSpelling : strictSpelling)(extracted, truth)
-    const details = right ? { extracted } : { extracted, reason: 'unequal' }
+    const reason =
+      read === null ? publishedReason(extracted, given) : equalMathAnswers(read, extracted).reason
+    const right = reason === null
+    const details = right ? { extracted } : { extracted, reason }
     return { value: Number(right), parts: { correctness: Number(right) }, details }
   },
 })
+
+const publishedReason = (extracted: string, truth: unknown): 'unequal' | null =>
+  typeof truth === 'string' && publishedSpelling(extracted, truth) ? null : 'unequal'

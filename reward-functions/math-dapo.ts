@@ -6,22 +6,37 @@ import {
   dapoNormal,
   lastBalancedBox,
   lastCodePoints,
+  trimSpace,
   whiteSpace,
 } from '../src/grading/index.ts'
+import { equalMathAnswers, type MathTruth, readMathTruth } from '../src/grading/math/index.ts'
 
 /** Only the last code points are read: the answer belongs there, and the patterns are not linear. */
 const tail = 300
 const boxTail = 100
 const stated = new RegExp(`Answer[${whiteSpace}]*:[${whiteSpace}]*([^\\n]+)`, 'giu')
 
+/** In `published` mode only the text. */
+interface Truth {
+  readonly given: string
+  readonly read: MathTruth | null
+}
+
 const answer = z
   .union([z.string(), z.number()])
   .transform(String)
   .refine((text) => dapoNormal(text, true) !== '', 'is not an answer')
+  .transform((given, context): Truth => {
+    const read = readMathTruth(given)
+    if (read !== null) return { given, read }
+    context.addIssue('is not an answer')
+    return z.NEVER
+  })
+const anyText = z.string().transform((given): Truth => ({ given, read: null }))
 
 /**
  * verl's DAPO and AIME. Pays 1 if the text after the last `Answer:` is right, else -1. Only the last 300
- * characters are read.
+ * characters are read. `strict` compares as `math-verify` does.
  *
  * Invalid: a ground truth that is not an answer. `published` accepts any text.
  */
@@ -33,17 +48,17 @@ export default defineRule({
     /** The box is searched from 100 characters before the last of these four indices. */
     pause_tokens_index: z.array(z.int()).length(4).nullable().default(null),
   }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.string()),
+  truth: ({ mode }): z.ZodType<Truth> => (mode === 'strict' ? answer : anyText),
   range: [-1, 1],
   parts: ['correctness'],
-  score({ sample, truth, options }) {
+  score({ sample, truth: { given, read }, options }) {
     const { mode, strict_box_verify: boxed } = options
     const response = mode === 'strict' ? afterThink(sample.response) : sample.response
     const end = response === null ? '' : lastCodePoints(response, tail)
     const found = boxed
       ? boxIn(end, options.pause_tokens_index)
       : (Array.from(end.matchAll(stated)).at(-1)?.[1] ?? null)
-    return mode === 'strict' ? strictScore(found, String(truth)) : publishedScore(found, String(truth), boxed)
+    return read === null ? publishedScore(found, given, boxed) : strictScore(found, read)
   },
 })
 
@@ -57,15 +72,17 @@ function boxIn(text: string, pauses: readonly number[] | null): string | null {
 /** The published code compares a box unchanged and reports a missing answer as `[INVALID]`. */
 function publishedScore(found: string | null, truth: string, boxed: boolean): Score {
   const extracted = boxed ? found : dapoNormal(found ?? '[INVALID]')
-  return verdict(extracted, extracted === (boxed ? truth : dapoNormal(truth)))
+  const right = extracted === (boxed ? truth : dapoNormal(truth))
+  return verdict(extracted, right ? null : extracted === null ? 'no_answer' : 'unequal')
 }
 
-function strictScore(found: string | null, truth: string): Score {
-  const extracted = found === null || countCodePoints(found) > tail ? null : dapoNormal(found, true)
-  return verdict(extracted, extracted !== null && extracted !== '' && extracted === dapoNormal(truth, true))
+function strictScore(found: string | null, truth: MathTruth): Score {
+  const extracted = found === null || countCodePoints(found) > tail ? null : trimSpace(found)
+  return verdict(extracted, extracted === null ? 'no_answer' : equalMathAnswers(truth, extracted).reason)
 }
 
-function verdict(extracted: string | null, right: boolean): Score {
-  const details = { extracted, ...(right ? {} : { reason: extracted === null ? 'no_answer' : 'unequal' }) }
+function verdict(extracted: string | null, reason: string | null): Score {
+  const right = reason === null
+  const details = right ? { extracted } : { extracted, reason }
   return { value: right ? 1 : -1, parts: { correctness: Number(right) }, details }
 }

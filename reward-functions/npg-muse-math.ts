@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, boxContent, lastBox, publishedSpelling, strictSpelling } from '../src/grading/index.ts'
+import { afterThink, boxContent, lastBox, publishedSpelling } from '../src/grading/index.ts'
+import { equalMathAnswers } from '../src/grading/math/index.ts'
 import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
 import mathBoxed from './math-boxed.ts'
 
@@ -12,22 +13,28 @@ import mathBoxed from './math-boxed.ts'
  */
 export default defineRule({
   options: z.strictObject({ mode }),
-  truth: ({ mode }) => (mode === 'strict' ? mathBoxed.truth({ mode }) : z.string()),
+  truth: ({ mode }) =>
+    mode === 'strict' ? mathBoxed.truth({ mode }) : z.string().transform((given) => ({ given, read: null })),
   range: [-1, 3],
   parts: ['outcome_score', 'format_score', 'repeat_score'],
-  score({ sample: { response }, truth, options: { mode } }) {
+  score({ sample: { response }, truth: { given, read }, options: { mode } }) {
     const { isFormed, loops } = npgMuseForm[mode]
     const text = mode === 'strict' ? afterThink(response) : response
     const box = text === null ? null : lastBox(text)
     const extracted = box === null ? null : boxContent(box)
-    const isRight =
-      extracted !== null && (mode === 'strict' ? strictSpelling : publishedSpelling)(extracted, String(truth))
+    const reason =
+      extracted === null
+        ? 'no_box'
+        : read !== null
+          ? equalMathAnswers(read, extracted).reason
+          : publishedSpelling(extracted, String(given))
+            ? null
+            : 'unequal'
     const parts = {
-      outcome_score: Number(isRight),
+      outcome_score: Number(reason === null),
       format_score: Number(isFormed(response)),
       repeat_score: Number(loops(response)),
     }
-    const reason = extracted === null ? 'no_box' : isRight ? null : 'unequal'
     return {
       value: parts.format_score + 2 * parts.outcome_score - parts.repeat_score,
       parts,

@@ -1,31 +1,51 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, exactAnswer, primeAnswer, primeEqual, primeGrade } from '../src/grading/index.ts'
+import { afterThink, primeAnswer, primeEqual, primeGrade } from '../src/grading/index.ts'
+import { equalMathAnswers, type MathTruth, readMathTruth } from '../src/grading/math/index.ts'
 
-const answer = z.union([z.string(), z.number()]).refine((truth) => String(truth).trim() !== '', 'is blank')
+/** In `published` mode the text that Python makes of the ground truth. */
+interface Truth {
+  readonly wanted: string
+  readonly read: MathTruth | null
+}
+
+const answer = z.union([z.string(), z.number()]).transform((given, context): Truth => {
+  const read = readMathTruth(String(given))
+  if (read !== null) return { wanted: String(given), read }
+  context.addIssue('is blank')
+  return z.NEVER
+})
+const anything = z
+  .unknown()
+  .transform((given): Truth => ({ wanted: given === null ? 'None' : String(given), read: null }))
 
 /**
- * verl's PRIME mathematics. Pays 1 if the answer stated in the response equals the ground truth, else 0.
+ * verl's PRIME mathematics. Pays 1 if the answer stated in the response equals the ground truth, else 0. `strict`
+ * compares as `math-verify` does.
  *
  * Invalid: a blank ground truth. `published` accepts any.
  */
 export default defineRule({
   options: z.strictObject({ mode }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.unknown()),
+  truth: ({ mode }): z.ZodType<Truth> => (mode === 'strict' ? answer : anything),
   range: [0, 1],
   parts: ['correctness', 'format'],
-  score({ sample: { response }, truth, options: { mode } }) {
+  score({ sample: { response }, truth: { wanted, read }, options: { mode } }) {
     const region = mode === 'strict' ? afterThink(response) : response
     if (region === null) {
       return { value: 0, parts: { correctness: 0, format: 0 }, details: { reason: 'thinking_unclosed' } }
     }
-    const extracted = primeAnswer(region)
-    const wanted = truth === null ? 'None' : String(truth)
-    const graded = mode === 'strict' ? exactAnswer(extracted, wanted) : primeGrade(extracted, wanted, false)
+    const extracted = primeAnswer(region, mode === 'strict')
+    const refused = read === null ? null : equalMathAnswers(read, extracted).reason
+    const graded = read === null ? primeGrade(extracted, wanted, false) : refused === null
     const right = graded || (mode === 'published' && roughlyEqual(extracted, wanted))
     const stepwise = region.includes('Step 2:') && region.includes('\\box')
     const parts = { correctness: Number(right), format: Number(graded || stepwise) }
-    return { value: Number(right), parts, details: right ? { extracted } : { extracted, reason: 'unequal' } }
+    return {
+      value: Number(right),
+      parts,
+      details: right ? { extracted } : { extracted, reason: refused ?? 'unequal' },
+    }
   },
 })
 

@@ -195,19 +195,6 @@ export function publishedSpelling(given: string, wanted: string): boolean {
   return normal === null || other === null ? given === wanted : normal === other
 }
 
-/**
- * Like MATH's verdict, but both must have a normal form, the answer must not be blank, and nothing it states
- * may be cut off.
- */
-export function strictSpelling(given: string, wanted: string): boolean {
-  const normal = mathNormal(given)
-  return normal !== null && normal !== '' && normal === mathNormal(wanted) && !hidesAnswer(given)
-}
-
-/** The normalisation cuts off `\text{ ...}` as a unit. True if that text holds a number, `or` or `and`. */
-export const hidesAnswer = (text: string): boolean =>
-  /[0-9]|\b(?:or|and)\b/.test(text.split('\\text{ ', 2)[1] ?? '')
-
 const withoutSpacing = (text: string): string =>
   text.replaceAll('\n', '').replaceAll('\\!', '').replaceAll('\\\\', '\\')
 

@@ -1,6 +1,6 @@
-import { equalFractions, evaluate, type Fraction, fractions, readFraction, type Token } from './arithmetic.ts'
+import { evaluate, type Token } from './arithmetic.ts'
 import { trimSpace } from './characters.ts'
-import { hidesAnswer, lastBracedBox, mathNormal, plainTex } from './latex.ts'
+import { lastBracedBox, mathNormal, plainTex } from './latex.ts'
 import { symbolicallyEqual } from './math/index.ts'
 import { insides, isNearOrPercent } from './math-equal.ts'
 import { readFloat } from './python.ts'
@@ -90,13 +90,15 @@ const lastWords = ['be ', 'is ', 'are ', '=', ': ', 'get ', 'be\n', 'is\n', 'are
 
 /**
  * PRIME's extraction from a whole response: after or before certain phrases, in a box, or after the last
- * `is`, `=`, ...
+ * `is`, `=`, ... `wholeBox`: what a box holds is not cut.
  */
-export function primeAnswer(response: string): string {
+export function primeAnswer(response: string, wholeBox = false): string {
   let answer = new Searchable(response)
   for (const phrase of before) answer = answer.after(phrase)
   for (const phrase of after) answer = answer.upTo(phrase)
-  answer = new Searchable(lastBracedBox(answer.text) || answer.text)
+  const box = lastBracedBox(answer.text)
+  if (wholeBox && box) return box
+  answer = new Searchable(box || answer.text)
   const end = answer.text.lastIndexOf('. ')
   if (end >= 0) answer = new Searchable(trimSpace(answer.text.slice(0, end)))
   for (const phrase of lastWords) answer = answer.after(phrase)
@@ -122,71 +124,6 @@ class Searchable {
     const at = this.lower.lastIndexOf(phrase)
     return at < 0 ? this : new Searchable(trimSpace(this.text.slice(0, at)))
   }
-}
-
-/** Longer answers are only compared as texts. */
-const maxLength = 2000
-
-/**
- * Whether an answer equals the truth: exactly as numbers, as texts after MATH's normalisation, element by
- * element, or as expressions. No percentages, no tolerance.
- */
-export function exactAnswer(given: string, truth: string): boolean {
-  const answer = spelled(given)
-  const wanted = spelled(truth)
-  if (answer === null || wanted === null || answer === '') return false
-  const number = rational(wanted)
-  if (number) {
-    const other = rational(answer)
-    return other !== null && equalFractions(number, other)
-  }
-  if (answer === wanted) return true
-  if (answer.length > maxLength || wanted.length > maxLength || rational(answer)) return false
-  const elements = tupleElements(wanted)
-  if (elements.length > 1) return tuplesAgree(answer, wanted, elements)
-  return symbolicallyEqual(bare(given), bare(truth), 0)
-}
-
-function tuplesAgree(answer: string, wanted: string, elements: readonly string[]): boolean {
-  const others = tupleElements(answer)
-  const bracketed = answer[0] === wanted[0] && answer.at(-1) === wanted.at(-1)
-  return (
-    bracketed &&
-    others.length === elements.length &&
-    elements.every((one, i) => exactAnswer(others[i] ?? '', one))
-  )
-}
-
-/**
- * MATH's normal form without `$`, a final dot and one pair of outer braces. null: none, or the unit holds an
- * answer.
- */
-function spelled(text: string): string | null {
-  if (hidesAnswer(text)) return null
-  const normal = mathNormal(bare(text))
-  const whole = normal?.startsWith('{') && normal.indexOf('}') === normal.length - 1
-  return whole ? (normal?.slice(1, -1) ?? null) : normal
-}
-
-const bare = (text: string): string => trimSpace(text.replaceAll('$', '')).replace(/\.$/, '')
-
-/**
- * An integer, a decimal or a quotient of two, with optional commas between thousands, as an exact number.
- * null for other texts.
- */
-function rational(text: string): Fraction | null {
-  const [, sign = '', above, below] =
-    /^(-?)(?:\\frac\{([^{}]+)\}\{([^{}]+)\})$/.exec(text) ?? /^(-?)([^/]+)(?:\/([^/]+))?$/.exec(text) ?? []
-  const numerator = decimal(above ?? '')
-  const denominator = below === undefined ? readFraction('1') : decimal(below)
-  const value = numerator && denominator ? fractions.divide(numerator, denominator) : null
-  return value && sign === '-' ? fractions.negate(value) : value
-}
-
-function decimal(text: string): Fraction | null {
-  if (/[eE]/.test(text)) return null
-  const plain = /^[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.|$)/.test(text) ? text.replaceAll(',', '') : text
-  return readFraction(plain.replace(/^([+-]?)\./, '$10.'))
 }
 
 /** What PRIME compares: a text, or a number read from it. */

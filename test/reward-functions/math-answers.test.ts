@@ -25,7 +25,7 @@ t.test('prime-math pays for the stated answer, exactly', async (t) => {
     hacks: {
       'a hundredfold': { response: 'The answer is 75', groundTruth: '0.75' },
       nearly: { response: 'The answer is 0.75001', groundTruth: '0.75' },
-      'program text': { response: 'The answer is max(42,0)+0*\\pi', groundTruth: '42' },
+      'program text': { response: 'The answer is max(len("x"),42)', groundTruth: '42' },
       'thinking without an end': { response: '<think>The answer is 0.75', groundTruth: '0.75' },
       'brackets forgotten': { response: 'The answer is \\frac{x+1}{2}', groundTruth: 'x+1/2' },
       'a second guess as a unit': { response: 'The answer is 7\\text{ or 8}', groundTruth: '7' },
@@ -45,17 +45,18 @@ t.test('prime-math pays for the stated answer, exactly', async (t) => {
     ['2\\pi r', 'r*2\\pi'],
     ['(\\frac{1}{2}, 3)', '(0.5,3)'],
     ['\\text{yes}', '\\text{yes}'],
+    ['1.414213562373', '\\sqrt{2}'],
+    ['1e2', '100'],
   ]
   for (const [answer, truth] of same) t.equal(prime(answer, truth), 1, `${answer} is ${truth}`)
   const different: [string, Json][] = [
     ['1/0', '0'],
     ['(1,2)', '[1,2]'],
     ['(1,2,3)', '(1,2)'],
-    ['1.414213562373', '\\sqrt{2}'],
+    ['1.4142', '\\sqrt{2}'],
     ['x+', 'x'],
     ['x', 'y'],
     ['\\frac{1}{2}{', '0.5'],
-    ['1e2', '100'],
   ]
   for (const [answer, truth] of different) t.equal(prime(answer, truth), 0, `${answer} is not ${truth}`)
   for (const truth of [null, ' ', {}]) t.throws(() => row(primeMath, { groundTruth: truth }))

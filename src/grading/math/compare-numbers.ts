@@ -4,7 +4,7 @@ import type { Comparison, Decision } from './decision.ts'
 import { agree, constantValue } from './evaluate.ts'
 import { children, type Expression, number, product } from './expression.ts'
 import { equal, multiply, type Rational, rational, toNumber } from './rational.ts'
-import { canonicalUnit } from './vocabulary.ts'
+import { canonicalUnit } from './units.ts'
 
 const noise = 1e-12
 
@@ -130,6 +130,11 @@ interface Measure {
 export function equalQuantities(gold: Expression, answer: Expression, how: Comparison): Decision | null {
   const [want, have] = [measure(gold), measure(answer)]
   if (differ(want.unit, have.unit)) return null
+  if (
+    (want.unit !== null && have.of.kind === 'percent') ||
+    (have.unit !== null && want.of.kind === 'percent')
+  )
+    return null
   if (want.of.kind === 'percent' || have.of.kind === 'percent') return equalPercents(want.of, have.of, how)
   if (gold.kind === 'degrees' && mentionsPi(answer)) return equalValues(inRadians(want.of), answer, how)
   if (answer.kind === 'degrees' && mentionsPi(gold)) return equalValues(gold, inRadians(have.of), how)
@@ -162,7 +167,7 @@ const lastPart = (of: Expression): Measure => measure((of.kind === 'ratio' && of
 const differ = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b
 
 function measure(of: Expression): Measure {
-  if (of.kind === 'measured') return { of: of.of, unit: canonicalUnit(of.unit) }
+  if (of.kind === 'measured') return { of: of.of, unit: of.unit || null }
   if (of.kind === 'degrees') return { of: of.of, unit: 'degree' }
   return { of, unit: null }
 }

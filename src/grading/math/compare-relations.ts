@@ -2,22 +2,32 @@ import { proportion } from './algebra.ts'
 import type { Decision } from './decision.ts'
 import { weaker } from './decision.ts'
 import { constantRatio } from './evaluate.ts'
-import { children, type Expression, negated, type Of, type RelationOperator, sum } from './expression.ts'
+import {
+  children,
+  type Expression,
+  mentions,
+  namesIn,
+  negated,
+  type Of,
+  type RelationOperator,
+  sum,
+} from './expression.ts'
+import { isName } from './plain-form.ts'
 
 interface Constraint {
   /** The relation as `difference op 0`. */
   readonly difference: Expression
   readonly op: '=' | '!=' | '<' | '<='
-  /**
-   * One side is a bare name. A multiple of the relation would only restate the question, so it does not
-   * count.
-   */
-  readonly solved: boolean
+  /** The names of which it is the solution: alone on one side, and not on the other. */
+  readonly solves: readonly string[]
+  /** Solved for y, r or z, with another coordinate on the other side: the equation of a curve. */
+  readonly isCurve: boolean
 }
 
 /**
- * Compares equations up to a factor and inequalities up to a positive factor. A solved truth requires a
- * solved answer.
+ * Compares equations up to a factor and inequalities up to a positive factor. A truth that is solved for a
+ * name wants an answer solved for it: any other form would only restate the question. A curve in coordinates
+ * may be rearranged, but not multiplied.
  */
 export function equalRelations(gold: Of<'relation'>, answer: Of<'relation'>): Decision | null {
   const [want, have] = [constraints(gold), constraints(answer)]
@@ -41,7 +51,10 @@ function equalConstraints(gold: Constraint, answer: Constraint): Decision | null
   const factor =
     ratio === null ? constantRatio(gold.difference, answer.difference) : Number(ratio.n) / Number(ratio.d)
   if (factor === null || (factor < 0 && !symmetric)) return null
-  if (gold.solved && Math.abs(Math.abs(factor) - 1) > 1e-12) return null
+  if (gold.solves.length > 0) {
+    if (Math.abs(Math.abs(factor) - 1) > 1e-12) return null
+    if (!gold.isCurve && !gold.solves.some((name) => answer.solves.includes(name))) return null
+  }
   return ratio === null ? 'numeric' : 'algebra'
 }
 
@@ -54,16 +67,28 @@ function constraints({ sides, ops }: Of<'relation'>): Constraint[] | null {
     const kind: RelationOperator = op === '>' ? '<' : op === '>=' ? '<=' : op
     if (kind !== '=' && kind !== '!=' && kind !== '<' && kind !== '<=') return null
     const difference = turned ? sum([right, negated(left)]) : sum([left, negated(right)])
-    const solved =
-      (left.kind === 'symbol' && !mentions(right, left.name)) ||
-      (right.kind === 'symbol' && !mentions(left, right.name))
-    found.push({ difference, op: kind, solved })
+    const solves = [solvedName(left, right), solvedName(right, left)].filter((name) => name !== null)
+    const isCurve = kind === '=' && (isCurveOf(left, right) || isCurveOf(right, left))
+    found.push({ difference, op: kind, solves, isCurve })
   }
   return found
 }
 
-const mentions = (of: Expression, name: string): boolean =>
-  (of.kind === 'symbol' && of.name === name) || children(of).some((inner) => mentions(inner, name))
+/** The text of a name that stands alone on its side. null: not a name, or the other side mentions it. */
+function solvedName(side: Expression, other: Expression): string | null {
+  return isName(side) && !namesIn(side).some((name) => mentions(other, name)) ? written(side) : null
+}
+
+/** The same for equal expressions. */
+const written = (of: Expression): string =>
+  of.kind === 'symbol'
+    ? of.name
+    : JSON.stringify(of, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))
+
+const isCurveOf = (side: Expression, other: Expression): boolean =>
+  side.kind === 'symbol' &&
+  /^[yrz]$/.test(side.name) &&
+  ['x', 'y', 'theta'].some((name) => name !== side.name && mentions(other, name))
 
 const algebraic = new Set([
   'number',

@@ -2,7 +2,7 @@ import { Allowance, budget } from './budget.ts'
 import { equalNumerals, equalQuantities, ratioQuotients, sameUnits } from './compare-numbers.ts'
 import { equalRelations, intervalOf, unionOf } from './compare-relations.ts'
 import { type Comparison, type Decision, weaker } from './decision.ts'
-import { type Expression, type Of, product, sum } from './expression.ts'
+import { children, type Expression, namesIn, type Of, product, sum } from './expression.ts'
 import { assigned, plainForm } from './plain-form.ts'
 
 /** A matrix, or the value of a sum or product of matrices. null: not a matrix, or mismatched shapes. */
@@ -73,7 +73,7 @@ function mapped(
 
 /** How the answer equals the truth, or null if it does not. Throws OverBudget. */
 export function equalAnswers(gold: Expression, answer: Expression, how: Comparison): Decision | null {
-  return new Comparer(how).equal(plainForm(gold), plainForm(answer))
+  return new Comparer(how).equal(plainForm(gold, true), plainForm(answer))
 }
 
 class Comparer {
@@ -105,7 +105,8 @@ class Comparer {
     if (want && answer.kind !== 'relation') return this.equal(plainForm(want), answer)
     const interval = gold.kind === 'relation' && isGrouping(answer) ? intervalOf(gold) : null
     if (interval) return this.equal(interval, answer)
-    if (!this.how.relationAsSet || answer.kind !== 'relation' || gold.kind === 'relation') return null
+    if (answer.kind !== 'relation' || gold.kind === 'relation') return null
+    if (!this.how.relationAsSet && answer.builder !== true) return null
     const set = intervalOf(answer)
     return set && this.equal(gold, set)
   }
@@ -136,7 +137,8 @@ class Comparer {
     if (
       other.kind === 'tuple' &&
       list.items.length === other.items.length &&
-      list.items.every((item) => item.kind !== 'tuple')
+      list.items.every((item) => item.kind !== 'tuple') &&
+      (list === gold || isPoint(list, other))
     ) {
       return this.ordered(items(gold), items(answer))
     }
@@ -216,6 +218,13 @@ class Comparer {
     const [want, have] = [ratioQuotients(gold), ratioQuotients(answer)]
     return sameUnits(gold, answer) ? this.ordered(want, have) : null
   }
+}
+
+/** `{1,2}` in plain braces, or `x = 1, y = 2`, may stand for (1, 2). A bare list has no order and no brackets. */
+function isPoint({ items, braced }: Of<'list'>, { open, close }: Of<'tuple'>): boolean {
+  const names = items.map((item) => (assigned(item) ? namesIn(children(item)[0] ?? item).join(' ') : null))
+  const isNamed = names.every((name) => name !== null) && new Set(names).size === names.length
+  return open === '(' && close === ')' && (braced === true || isNamed)
 }
 
 const isGrouping = (of: Expression): of is Of<'tuple'> | Of<'set'> | Of<'combination'> =>

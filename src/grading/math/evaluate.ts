@@ -2,7 +2,7 @@ import { fnv1a } from '../../core/hash.ts'
 import { exactValue } from './algebra.ts'
 import type { Approximate } from './approximate.ts'
 import * as n from './approximate.ts'
-import { children, type Expression } from './expression.ts'
+import { children, type Expression, namesIn } from './expression.ts'
 import { toNumber } from './rational.ts'
 
 interface RealFunction {
@@ -161,7 +161,7 @@ const relative = 1e-13
 
 /** A value accurate to about ten digits. null: undefined, too inaccurate, or the expression has symbols. */
 export function constantValue(of: Expression): Approximate | null {
-  if (symbols(of).length > 0) return null
+  if (namesIn(of).length > 0) return null
   const value = new Evaluation(() => Number.NaN).of(of)
   return isGood(value) ? value : null
 }
@@ -190,7 +190,7 @@ export function constantRatio(a: Expression, b: Expression): number | null {
  * point.
  */
 function samePoints(of: readonly Expression[], holds: (values: readonly Approximate[]) => boolean): boolean {
-  const names = [...new Set(of.flatMap(symbols))]
+  const names = [...new Set(of.flatMap(namesIn))]
   const needed = names.length === 0 ? 1 : wanted
   const complex = of.some(isComplex)
   let good = 0
@@ -221,10 +221,6 @@ function coordinate(name: string, point: number): number {
   if (point < 4) return value
   if (point < 10) return hash(`${point} ${name}`) > 1.05 ? -2 * value : 2 * value
   return value / (point < 13 ? 2.2 : -2.2)
-}
-
-function symbols(of: Expression): string[] {
-  return of.kind === 'symbol' ? [of.name] : children(of).flatMap(symbols)
 }
 
 function isComplex(of: Expression): boolean {

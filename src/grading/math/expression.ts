@@ -15,7 +15,7 @@ export type Expression =
   | { readonly kind: 'either'; readonly of: Expression; readonly first: 1 | -1 }
   | { readonly kind: 'percent'; readonly of: Expression }
   | { readonly kind: 'degrees'; readonly of: Expression }
-  /** `unit` as written, without spaces and style. */
+  /** `unit` in its canonical spelling; '' for things that are counted. */
   | { readonly kind: 'measured'; readonly of: Expression; readonly unit: string }
   /** Digits in another base: `204_5`. */
   | { readonly kind: 'numeral'; readonly digits: string; readonly base: number }
@@ -28,15 +28,16 @@ export type Expression =
       readonly close: ')' | ']'
     }
   | { readonly kind: 'set'; readonly items: readonly Expression[] }
-  /** Items without brackets: `1, 2 and 3`. */
-  | { readonly kind: 'list'; readonly items: readonly Expression[] }
+  /** Items without brackets: `1, 2 and 3`. `braced`: between plain braces, `{1,2}`. */
+  | { readonly kind: 'list'; readonly items: readonly Expression[]; readonly braced?: boolean }
   | { readonly kind: 'combination'; readonly op: SetOperator; readonly parts: readonly Expression[] }
   | { readonly kind: 'matrix'; readonly rows: readonly (readonly Expression[])[] }
-  /** `a < b <= c`: one more side than operators. */
+  /** `a < b <= c`: one more side than operators. `builder`: it is the condition of a set. */
   | {
       readonly kind: 'relation'
       readonly sides: readonly Expression[]
       readonly ops: readonly RelationOperator[]
+      readonly builder?: boolean
     }
   | { readonly kind: 'text'; readonly text: string }
 
@@ -105,3 +106,11 @@ export function children(of: Expression): readonly Expression[] {
       return []
   }
 }
+
+/** The names of its symbols, once for each place. */
+export const namesIn = (of: Expression): readonly string[] =>
+  of.kind === 'symbol' ? [of.name] : children(of).flatMap(namesIn)
+
+/** Whether a symbol of this name is part of it. */
+export const mentions = (of: Expression, name: string): boolean =>
+  (of.kind === 'symbol' && of.name === name) || children(of).some((inner) => mentions(inner, name))

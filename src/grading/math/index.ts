@@ -9,9 +9,13 @@ export { readAnswer } from './read-answer.ts'
 export { finalStatement, type Statement } from './statement.ts'
 export {
   equalMath,
+  equalMathAnswers,
+  type MathEquality,
   type MathTruth,
   type MathVerdict,
+  mathRefusals,
   readMathTruth,
   symbolicallyEqual,
+  usualComparison,
   verifyMath,
 } from './verify.ts'

@@ -1,16 +1,20 @@
 import { budget, OverBudget } from './budget.ts'
-import { children, type Expression, negated, type Of } from './expression.ts'
+import { equalityGroups, isConsistent, isRounded } from './chain.ts'
+import { children, type Expression, mentions, negated, type Of } from './expression.ts'
+import { punctured } from './real-set.ts'
 
 /**
- * A normal form without redundant wording: a chain of equalities becomes its last value, and +- is expanded.
+ * A normal form without redundant wording: a chain of equalities becomes its last value, numbers taken out of
+ * intervals split them, and +- is expanded. A chain whose numbers contradict each other keeps its form unless
+ * `trusted`.
  */
-export function plainForm(of: Expression): Expression {
-  if (of.kind === 'list') return plainList(of.items)
-  const form = of.kind === 'relation' ? plainRelation(of) : of
+export function plainForm(of: Expression, trusted = false): Expression {
+  if (of.kind === 'list') return plainList(of, trusted)
+  const form = of.kind === 'relation' ? plainRelation(of, trusted) : (punctured(of) ?? of)
   return hasEither(form) ? spelledOut(form) : form
 }
 
-function plainList(items: readonly Expression[]): Expression {
+function plainList({ items, braced }: Of<'list'>, trusted: boolean): Expression {
   const [first, ...others] = items
   // `n = 1, 2, 3` gives n three values.
   if (
@@ -18,15 +22,15 @@ function plainList(items: readonly Expression[]): Expression {
     others.every((item) => item.kind !== 'relation' && item.kind !== 'list')
   ) {
     const value = assigned(first)
-    if (value) return plainList([value, ...others])
+    if (value) return plainList({ kind: 'list', items: [value, ...others] }, trusted)
   }
   const plain = items.flatMap((item) => {
-    const form = plainForm(item)
+    const form = plainForm(item, trusted)
     if (form.kind === 'list') return item.kind === 'list' ? [asTuple(form)] : form.items
     return [form]
   })
   if (plain.length > budget.nodes) throw new OverBudget()
-  return { kind: 'list', items: plain }
+  return { kind: 'list', items: plain, ...(braced && { braced }) }
 }
 
 /** One of several answers with several parts each: `p = 5, q = 2; p = 7, q = 2`. */
@@ -34,32 +38,50 @@ function asTuple({ items }: Of<'list'>): Expression {
   return { kind: 'tuple', items: items.map((item) => assigned(item) ?? item), open: '(', close: ')' }
 }
 
-function plainRelation(of: Of<'relation'>): Expression {
-  const [left] = of.sides
-  if (left === undefined) return of
-  if (of.ops.every((op) => op === '=' || op === '~')) {
-    const exact = of.sides.filter((_, k) => of.ops[k - 1] !== '~')
-    const last = exact.length > 1 ? exact.at(-1) : of.sides.at(-1)
-    if (last === undefined) return of
-    if (isName(left)) return { kind: 'relation', sides: [left, last], ops: ['='] }
-    if (exact.length !== 2 || of.sides.every(isConstant)) return last
-  }
-  return of
+function plainRelation(of: Of<'relation'>, trusted: boolean): Expression {
+  const groups = equalityGroups(of)
+  const [first = [], second] = groups ?? []
+  const [left] = first
+  if (groups === null || left === undefined) return of
+  const last = (first.length === 1 && isName(left) ? second : first)?.at(-1)
+  if (last === undefined || !(trusted || isTrue(groups))) return of
+  if (isName(left)) return { kind: 'relation', sides: [left, last], ops: ['='] }
+  if (of.sides.length > 2 || of.sides.every(isConstant)) return last
+  if (first.length === 2 && isName(last) && isConstant(left))
+    return { kind: 'relation', sides: [last, left], ops: ['='] }
+  return second ? last : of
 }
 
-/** The value that `x = 3` or `x \in S` gives a name. null for other forms. */
+/** No number contradicts another, and an approximation of a number rounds it. */
+function isTrue(groups: readonly (readonly Expression[])[]): boolean {
+  const [exact, ...approximations] = groups.map((group) => group.at(-1))
+  if (!groups.every(isConsistent) || exact === undefined) return false
+  const isBare = groups[0]?.every(isConstant) === true
+  return !isBare || approximations.every((one) => one && isConstant(one) && isRounded(exact, one))
+}
+
+/** What `\sqrt{17} \approx 4.12` says besides its exact value. null: no approximation, or a wrong one. */
+export function approximation(of: Expression, trusted: boolean): Expression | null {
+  const groups = of.kind === 'relation' ? equalityGroups(of) : null
+  const [exact, rounded] = [groups?.at(-2)?.at(-1), groups?.at(-1)?.at(-1)]
+  if (!exact || !rounded) return null
+  return trusted || isRounded(exact, rounded) ? rounded : null
+}
+
+/** The value that `x = 3` or `x \in S` gives a name that it does not mention. null for other forms. */
 export function assigned(of: Expression): Expression | null {
   if (of.kind !== 'relation' || of.sides.length !== 2 || (of.ops[0] !== '=' && of.ops[0] !== 'in'))
     return null
   const [name, value] = of.sides
-  return name && value && isName(name) ? value : null
+  if (!name || !value || !isName(name)) return null
+  return name.kind === 'symbol' && mentions(value, name.name) ? null : value
 }
 
 /**
  * Names of unknowns: x, a_3, f(x), dy/dx, |AB|, A:B, (p, q), AB. A product of lower-case letters is a side of
  * an equation instead.
  */
-function isName(of: Expression): boolean {
+export function isName(of: Expression): boolean {
   if (of.kind === 'symbol') return true
   if (of.kind === 'call') return of.name.startsWith('f ') || (of.name === 'abs' && of.args.every(isName))
   if (of.kind === 'ratio') return of.parts.every(isName)

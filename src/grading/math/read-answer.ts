@@ -3,19 +3,29 @@ import {
   children,
   type Expression,
   negated,
+  number,
   product,
   type RelationOperator,
   type SetOperator,
   sum,
 } from './expression.ts'
+import { rational } from './rational.ts'
 import { AtomReader } from './read-atom.ts'
 import { NotMathematics, type Token, tokenize } from './tokens.ts'
-import { canonicalUnit, functionNames } from './vocabulary.ts'
+import { canonicalUnit, readQuantity } from './units.ts'
+import { functionNames } from './vocabulary.ts'
 
 const stops = new Set(['sqrt', 'frac', 'binom'])
 
 /** Reads sums, products, powers, and suffixes of numbers: percent, degrees, units. */
 abstract class TermReader extends AtomReader {
+  private readonly knows: (word: string) => boolean
+
+  constructor(tokens: Token[], knows: (word: string) => boolean) {
+    super(tokens)
+    this.knows = knows
+  }
+
   sum(): Expression {
     const terms: Expression[] = [this.signed(() => this.term(), true)]
     for (;;) {
@@ -149,17 +159,24 @@ abstract class TermReader extends AtomReader {
         unit += `^${this.next().text}`
         if (braced) this.needs('}')
       } else if (this.takes('.')) continue
-      else if (canonicalUnit(unit) === null && (hasSymbols(of) || isRemark(unit))) throw new NotMathematics()
-      else return { kind: 'measured', of, unit }
+      else return this.quantity(of, unit)
     }
+  }
+
+  private quantity(of: Expression, written: string): Expression {
+    if (isRemark(written) || (canonicalUnit(written) === null && hasSymbols(of))) throw new NotMathematics()
+    const read = readQuantity(written, this.knows)
+    if (read === null) throw new NotMathematics()
+    const { size, unit } = read
+    return { kind: 'measured', of: size === 1n ? of : product([of, number(rational(size))]), unit }
   }
 }
 
 const hasSymbols = (of: Expression): boolean => of.kind === 'symbol' || children(of).some(hasSymbols)
 
-/** Text that says more than a unit and may take the number back. */
+/** Text that says more than a unit and may take the number back, whatever the truth says. */
 const isRemark = (unit: string): boolean =>
-  /\b(?:not|or|and|but|maybe|wrong|is|isn't|if)\b|[?!]/i.test(unit) || unit.split(' ').length > 5
+  /\b(?:not?|n?or|and|but|maybe|perhaps|wrong|false|is|isn't|if|never)\b|[?!]/i.test(unit)
 
 const relations: ReadonlySet<string> = new Set(['=', '<', '>', '<=', '>=', '!=', '~', 'in', 'to'])
 const combinations: ReadonlySet<string> = new Set(['union', 'intersection', 'difference'])
@@ -168,7 +185,8 @@ class AnswerReader extends TermReader {
   whole(): Expression {
     this.takes('=')
     const value = this.list()
-    while (this.takes('.') || this.takes(',') || this.takes(';'));
+    this.takes('.')
+    while (this.takes(',') || this.takes(';'));
     if (this.peek() !== undefined) throw new NotMathematics()
     return value
   }
@@ -185,9 +203,13 @@ class AnswerReader extends TermReader {
 
   private separated(sign: string, read: () => Expression): Expression[] {
     const items = [read()]
-    while (this.isSign(sign)) {
-      while (this.takes(sign));
-      if (this.peek() === undefined || this.isSign('.')) break
+    while (this.isSign(sign) || (sign === ',' && this.isSign('and'))) {
+      let worded = false
+      while (this.takes(sign) || (sign === ',' && this.isSign('and'))) if (this.takes('and')) worded = true
+      if (this.peek() === undefined || this.isSign('.')) {
+        if (worded) throw new NotMathematics()
+        break
+      }
       items.push(read())
     }
     return items
@@ -228,11 +250,22 @@ class AnswerReader extends TermReader {
   }
 }
 
+/** How an answer is read. */
+export interface Reading {
+  /** `1,234` is two numbers. */
+  readonly commasSeparate?: boolean
+  /** Words after a number that are allowed beside units and what is counted. Default: none. */
+  readonly knows?: (word: string) => boolean
+}
+
 /** Parses one answer. null: not in the grammar, or over a limit of `budget`. Pure, never throws. */
-export function readAnswer(answer: string, commasSeparate = false): Expression | null {
+export function readAnswer(
+  answer: string,
+  { commasSeparate = false, knows = () => false }: Reading = {},
+): Expression | null {
   try {
     const tokens: Token[] = tokenize(answer, commasSeparate)
-    return tokens.length === 0 ? null : new AnswerReader(tokens).whole()
+    return tokens.length === 0 ? null : new AnswerReader(tokens, knows).whole()
   } catch (error) {
     if (error instanceof NotMathematics || error instanceof OverBudget) return null
     throw error

@@ -1,5 +1,5 @@
 import { OverBudget } from './budget.ts'
-import { type Expression, number, product, sum } from './expression.ts'
+import { type Expression, number, type Of, product, sum } from './expression.ts'
 import { add, decimal, multiply, power, rational } from './rational.ts'
 import { Cursor, NotMathematics, type Token } from './tokens.ts'
 import { functionNames } from './vocabulary.ts'
@@ -98,7 +98,7 @@ export abstract class AtomReader extends Cursor {
     if (text === '{') {
       const inner = this.list()
       this.needs('}')
-      return inner
+      return inner.kind === 'list' ? { ...inner, braced: true } : inner
     }
     if (text === 'set{') return this.set()
     if (text === '|') return this.absolute()
@@ -130,7 +130,7 @@ export abstract class AtomReader extends Cursor {
     this.bars = bars
     const condition = this.takes('|') || this.takes(':') ? this.list() : null
     this.needs('set}')
-    if (condition) return condition
+    if (condition) return setOf(inner, condition)
     return { kind: 'set', items: inner.kind === 'list' ? inner.items : [inner] }
   }
 
@@ -202,7 +202,7 @@ export abstract class AtomReader extends Cursor {
     while (!this.takesCommand(`end ${name}`)) {
       this.takes('&')
       items.push(this.relation())
-      this.takes(',')
+      if (!this.takes(',')) this.takes('and')
       if (!this.takes('row') && this.peek()?.kind !== 'command') throw new NotMathematics()
     }
     return { kind: 'list', items }
@@ -215,5 +215,29 @@ export abstract class AtomReader extends Cursor {
       : product([whole, fraction])
   }
 }
+
+/** The set of real numbers that meet a condition. Over other numbers it stays a list of both. */
+function setOf(inner: Expression, condition: Expression): Expression {
+  const name = inner.kind === 'relation' && inner.ops[0] === 'in' ? inner.sides[0] : inner
+  const domain = inner.kind === 'relation' ? inner.sides[1] : reals
+  if (name?.kind !== 'symbol' || domain?.kind !== 'symbol' || domain.name !== reals.name)
+    return { kind: 'list', items: [inner, condition] }
+  const conditions = condition.kind === 'list' ? condition.items : [condition]
+  const left = conditions.map((item) => excluded(item, name.name)).filter((item) => item !== null)
+  if (left.length === conditions.length)
+    return { kind: 'combination', op: 'difference', parts: [reals, { kind: 'set', items: left }] }
+  const isOfName = condition.kind === 'relation' && condition.sides.some((side) => isNamed(side, name.name))
+  return isOfName ? { ...condition, builder: true } : { kind: 'list', items: [inner, condition] }
+}
+
+const reals: Of<'symbol'> = { kind: 'symbol', name: 'set R' }
+
+/** The value that `x != 3` takes from a name. */
+function excluded(of: Expression, name: string): Expression | null {
+  const [left, value] = of.kind === 'relation' && of.ops.length === 1 && of.ops[0] === '!=' ? of.sides : []
+  return left && isNamed(left, name) && value ? value : null
+}
+
+const isNamed = (of: Expression, name: string): boolean => of.kind === 'symbol' && of.name === name
 
 const isWhole = (of: Expression): boolean => of.kind === 'number' && of.decimals === null && of.value.d === 1n

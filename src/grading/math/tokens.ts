@@ -1,8 +1,9 @@
 import { Allowance, budget, OverBudget } from './budget.ts'
+import { isUnit, letterUnits } from './units.ts'
 import {
+  accents,
   characters,
   functionNames,
-  isUnit,
   proseCommands,
   shortWords,
   signCommands,
@@ -42,7 +43,7 @@ export interface Token {
 }
 
 const numeral =
-  /(?:\d{1,3}(?:(?:,|\{,\}|\\,|,?\\!|, ?\\! ?| )\d{3})+(?!\d)(?!,\d)|\d+)(?:\.\d*)?(?:[eE][+-]?\d{1,3}(?![\d.]))?|\.\d+(?:[eE][+-]?\d{1,3}(?![\d.]))?/y
+  /(?:\d{1,3}(?:(?:,|\{,\}|\\,|,?\\!|, ?\\! ?|['’ ~])\d{3})+(?!\d)(?!,\d)|\d+)(?:\.\d*)?(?:[eE][+-]?\d{1,3}(?![\d.]))?|\.\d+(?:[eE][+-]?\d{1,3}(?![\d.]))?/y
 const bracketed = /\d+(?:\.\d*)?|\.\d+/y
 const repeating = /\\(?:overline|bar|dot)\s*(?:\{(\d+)\}|(\d))/y
 const ordinal = /\^?\{?(?:\\text\{)?(?:st|nd|rd|th)(?![A-Za-z])\}{0,2}/y
@@ -51,7 +52,16 @@ const letters = /[A-Za-z]+|[\u0080-\uffff]+/y
 const pairSigns = /<=|>=|!=|==|\*\*|:=|->/y
 const grouping = /[^\d.eE+-]/g
 
-/** Tokenizes an answer, without styles and dollar signs. Throws OverBudget above `budget.text`. */
+const colours = new Set('black red blue green orange purple teal magenta cyan brown violet'.split(' '))
+/** Accents of vectors: a name keeps its meaning under them. */
+const free = new Set(['hat', 'underline', 'vec'])
+const capitals = /^\s*(?:[A-Z][\d'_\s]*)+$/
+const letterName = /^\s*(?:([A-Za-z]|0)|\\([A-Za-z]+))\s*$/
+
+/**
+ * Tokenizes an answer, without styles and dollar signs. Throws OverBudget above `budget.text`, and
+ * NotMathematics where a mark may strike, hide or change what it stands on.
+ */
 export function tokenize(answer: string, commasSeparate = false): Token[] {
   if (answer.length > budget.text) throw new OverBudget()
   return new Lexer(repaired(answer), commasSeparate).all()
@@ -93,7 +103,8 @@ class Lexer {
 
   private next(): void {
     const character = this.text[this.at] ?? ''
-    if (/\s|~/.test(character) || '$€£¥"`'.includes(character)) {
+    if (character === '~' && this.text[this.at + 1] === '~') throw new NotMathematics()
+    if (/\s|~/.test(character) || '$€£¥₹"`'.includes(character)) {
       this.at++
       this.spaced = true
     } else if (/\d/.test(character) || (character === '.' && /\d/.test(this.text[this.at + 1] ?? '')))
@@ -133,6 +144,8 @@ class Lexer {
     const sign = signCommands.get(name)
     if (sign !== undefined) this.push('sign', sign)
     else if (styleCommands.has(name)) this.spaced ||= /quad|space/.test(name)
+    else if (accents.has(name)) this.accent(accents.get(name) ?? name)
+    else if (name === 'textcolor' || name === 'color') this.colour()
     else if (proseCommands.has(name)) this.prose(this.argument())
     else if (name === 'begin' || name === 'end') this.push('command', `${name} ${this.argument()}`)
     else if (name === 'mathbb') this.push('text', this.argument() || this.text[this.at++] || '')
@@ -155,12 +168,42 @@ class Lexer {
     return this.text.slice(start, depth === 0 ? this.at - 1 : this.at)
   }
 
+  /** A name under an accent is another name. Numbers and sums under one have no reading. */
+  private accent(name: string): void {
+    const start = this.at
+    const braced = this.argument()
+    const written =
+      braced === ''
+        ? /^\s*(?:[A-Za-z0]|\\[A-Za-z]+)/.exec(this.text.slice(this.at, this.at + 40))?.[0]
+        : braced
+    const [, letter, command] = letterName.exec(written ?? '') ?? []
+    if (written === undefined || !(letter || command || capitals.test(written))) throw new NotMathematics()
+    if (free.has(name) || (!command && capitals.test(written))) {
+      this.at = start
+      return
+    }
+    if (command && !symbolNames.has(synonyms.get(command) ?? command)) throw new NotMathematics()
+    if (braced === '') this.at += written.length
+    this.push('name', `${name} ${letter ?? command}`)
+  }
+
+  /** A colour that shows on paper. */
+  private colour(): void {
+    if (!colours.has(this.argument())) throw new NotMathematics()
+  }
+
   private prose(written: string): void {
     const text = written.replace(/\$|\\[ ,;!]|~/g, ' ').trim()
+    const [, counted, rest] = /^([+-]?\d[\d.,]*)\s?(\p{L}.*)$/su.exec(text) ?? []
     if (text === '') this.spaced = true
+    else if (counted !== undefined && rest !== undefined && !/\d/.test(rest)) {
+      for (const token of tokenize(counted, this.commasSeparate)) this.tokens.push(token)
+      this.prose(rest)
+    } else if (letterUnits.has(text) && this.tokens.at(-1)?.kind === 'number') this.push('text', text)
     else if (/^[\d\s.,+\-/()%]+$|^\(?[A-Za-z]\)?$/.test(text)) {
       for (const token of tokenize(text, this.commasSeparate)) this.tokens.push(token)
-    } else if (/^,? ?(?:and|or|,),?$/i.test(text)) this.push('sign', ',')
+    } else if (/^,? ?(?:and|or),?$/i.test(text)) this.push('sign', 'and')
+    else if (text === ',') this.push('sign', ',')
     else if (/^[A-Za-z]+$/.test(text)) this.word(text, true)
     else this.push('text', text)
   }

@@ -1,15 +1,17 @@
-import { OverBudget } from './budget.ts'
+import { budget, OverBudget } from './budget.ts'
 import { equalAnswers } from './compare.ts'
 import type { Comparison, Decision } from './decision.ts'
 import { constantValue } from './evaluate.ts'
 import { children, type Expression } from './expression.ts'
-import { plainForm } from './plain-form.ts'
+import { hasOtherMoney, unitsOf } from './money.ts'
+import { numberInWords } from './number-words.ts'
+import { approximation, plainForm } from './plain-form.ts'
 import { readAnswer } from './read-answer.ts'
 import { finalStatement, type Statement, statementOf } from './statement.ts'
 import { repaired } from './tokens.ts'
 
 const style =
-  /\\(?:text|mathrm|mbox|textbf|textnormal|textit|mathbf|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s~]/g
+  /\\(?:text|mathrm|mbox|textbf|textnormal|textit|mathbf|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s]|~(?!~)/g
 const sameInAnyCase = /^(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{4,}|[Yy][Ee][Ss]|[Nn][Oo])$/u
 
 /**
@@ -17,17 +19,41 @@ const sameInAnyCase = /^(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{4,}|[Yy][Ee][Ss]|[Nn][Oo])$/
  * wordings.
  */
 function wording(answer: string): string {
-  const styled = repaired(answer.slice(0, 20_000))
-    .replace(/^[\s*]+|[\s*]+$/g, '')
-    .replace(style, (piece, at: number, all: string) =>
-      isDigit(all[at - 1]) && isDigit(all[at + piece.length]) ? ' ' : '',
-    )
+  const written = trimmed(repaired(undressed(answer.slice(0, 20_000))), ' \t\n\r\u00a0\u3000*')
+  const styled = written.replace(style, '')
   // Braces have a meaning after a command, a power or a subscript.
-  const plain = (/[\\^_]/.test(styled) ? styled : styled.replace(/[{}]/g, '')).replace(/[.,;。]+$/, '')
+  const plain = (/[\\^_]/.test(styled) ? styled : styled.replace(/[{}]/g, '')).replace(/(?<![.])[.,;。]$/, '')
+  if (plain.length < written.length && numerals(plain) !== numerals(written)) return written
   return sameInAnyCase.test(plain) ? plain.toLowerCase() : plain
 }
 
-const isDigit = (character: string | undefined): boolean => character !== undefined && /\d/.test(character)
+/** How many runs of digits a text has. Without what separates two runs it would be another number. */
+const numerals = (text: string): number => text.match(/\d+/g)?.length ?? 0
+
+const blanks = ' \t\n\r\u200b\u200e\u200f\u2060\ufeff'
+const quotes = [
+  ['**', '**'],
+  ['__', '__'],
+  ['`', '`'],
+] as const
+
+/** Without marks around the whole of it that only dress: bold, code, and zero-width characters at its ends. */
+function undressed(answer: string): string {
+  let text = trimmed(answer, blanks)
+  for (const [open, close] of quotes) {
+    const inner = text.slice(open.length, -close.length)
+    const isQuoted = text.length > 2 * open.length && text.startsWith(open) && text.endsWith(close)
+    if (isQuoted && !inner.includes(open)) text = inner
+  }
+  return text
+}
+
+function trimmed(text: string, what: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && what.includes(text.charAt(start))) start++
+  while (end > start && what.includes(text.charAt(end - 1))) end--
+  return text.slice(start, end)
+}
 
 const letter = /^(?:\(?([A-J])\)?|\(([a-j])\)|(?:option|choice)\(?([A-Ja-j])\)?)$/
 
@@ -50,8 +76,18 @@ function chosenLetter(answer: string): string | null {
   )
   if (alone) return (alone[1] ?? alone[2] ?? alone[3] ?? '').toUpperCase()
   const [, chosen, rest = ''] = /^(?:option |choice )?\(?([A-J])(?:\)|[.:]\s)(.*)$/i.exec(plain) ?? []
-  return chosen && !/\b(?:or|and)\b|\(?\b[A-J]\b\)?/.test(rest) ? chosen.toUpperCase() : null
+  return chosen && !hedged.test(rest) ? chosen.toUpperCase() : null
 }
+
+/** Another letter after a choice, or words and signs that may take it back. */
+const hedged = new RegExp(
+  [
+    "\\b(?:[Oo]r|OR|[Aa]nd|AND|[Nn]ot?|NOT?|[Nn]or|[Bb]ut|[Nn]ever|wrong|false|incorrect|isn't|[Mm]aybe|[Pp]erhaps|[Uu]nless)\\b",
+    '[?/|]\\s*$',
+    '\\(?\\b[A-J]\\b\\)?',
+    '(?:^|[/,;&|])\\s*\\(?[a-j]\\)?[.)]?\\s*(?:$|[/,;&|])',
+  ].join('|'),
+)
 
 const worded: ReadonlySet<string> = new Set([
   'measured',
@@ -62,7 +98,7 @@ const worded: ReadonlySet<string> = new Set([
   'set',
   'numeral',
 ])
-const how = { precision: 15, strict: true, relationAsSet: false }
+const algebraic = { precision: 15, strict: true, relationAsSet: false }
 
 /**
  * What published graders ask of a computer algebra system: whether it finds two texts equal, or both are
@@ -73,7 +109,7 @@ export function symbolicallyEqual(a: string, b: string, tolerance: number): bool
   const [left, right] = [readAnswer(a), readAnswer(b)]
   if (left === null || right === null || worded.has(left.kind) || worded.has(right.kind)) return false
   try {
-    return equalAnswers(left, right, how) !== null || near(plainForm(left), plainForm(right), tolerance)
+    return equalAnswers(left, right, algebraic) !== null || near(plainForm(left), plainForm(right), tolerance)
   } catch (error) {
     if (error instanceof OverBudget) return false
     throw error
@@ -95,6 +131,10 @@ export interface MathTruth {
   readonly wording: string
   readonly choice: string | null
   readonly readings: readonly Expression[]
+  /** Units and currencies that it names. */
+  readonly units: ReadonlySet<string>
+  /** Its text, whose words an answer may repeat. */
+  readonly text: string
 }
 
 /** The verdict on a response. */
@@ -105,48 +145,109 @@ export interface MathVerdict {
   readonly extracted: string | null
 }
 
+/** Why an answer does not count. `no_expression`: it is no mathematics, or says more than its value. */
+export const mathRefusals = ['no_answer', 'no_expression', 'unequal'] as const
+
+/** Whether one committed answer equals the truth. One of the two is null. */
+export interface MathEquality {
+  readonly decision: Decision | null
+  readonly reason: (typeof mathRefusals)[number] | null
+}
+
+/** How answers are compared where a rule has no options for it. */
+export const usualComparison: Comparison = { precision: 6, strict: true, relationAsSet: false }
+
 /**
  * Reads a truth in LaTeX, plain text or words. For a whole solution, reads its marked answer. null: nothing
  * to compare with.
  */
 export function readMathTruth(text: string): MathTruth | null {
-  const whole = text.includes('\\boxed') ? [] : readings(text)
+  const knows = () => true
+  const whole = text.includes('\\boxed') ? [] : readings(text, knows, true)
   const marked = whole.length > 0 ? null : statementOf(text)
   const answer = marked?.expression ?? marked?.words ?? text
-  const words = wording(answer)
-  if (words === '') return null
-  return { wording: words, choice: choiceLetter(answer), readings: marked ? readings(answer) : whole }
+  const spelled = wording(answer)
+  if (spelled === '') return null
+  const read = marked ? readings(answer, knows, true) : whole
+  return {
+    wording: spelled,
+    choice: choiceLetter(answer),
+    readings: read,
+    units: unitsOf(answer, read[0] ?? null),
+    text: answer.slice(0, 2000),
+  }
 }
 
 /** Compares the final answer of a response with a truth. Pure, bounded by `budget`, never throws. */
 export function verifyMath(truth: MathTruth, response: string, how: Comparison): MathVerdict {
   const statement = finalStatement(response)
   if (statement === null) return { decision: null, extracted: null }
-  const decision = sameAs(truth, statement, how)
+  const { decision } = sameAs(truth, statement, how)
   return { decision, extracted: (statement.expression ?? statement.words).slice(0, 500) || null }
 }
 
-function sameAs(truth: MathTruth, { words, expression }: Statement, how: Comparison): Decision | null {
-  if (expression !== null && wording(expression) === truth.wording) return 'string'
-  if (words !== '' && wording(words) === truth.wording) return 'string'
-  if (truth.choice !== null && chosenLetter(words) === truth.choice) return 'string'
-  return expression === null ? null : equalReadings(truth.readings, readings(expression), how)
+const refused = (reason: (typeof mathRefusals)[number]): MathEquality => ({ decision: null, reason })
+const found = (decision: Decision): MathEquality => ({ decision, reason: null })
+
+function sameAs(truth: MathTruth, { words, expression }: Statement, how: Comparison): MathEquality {
+  if (expression !== null && wording(expression) === truth.wording) return found('string')
+  if (words !== '' && wording(words) === truth.wording) return found('string')
+  if (truth.choice !== null && chosenLetter(words) === truth.choice) return found('string')
+  if (expression === null || expression.trim() === '') return refused('no_answer')
+  const read = readings(expression, (word) => hasWord(truth.text, word), false)
+  if (read.length === 0) return refused('no_expression')
+  if (truth.units.size > 0 && hasOtherMoney(truth.units, unitsOf(expression, read[0] ?? null)))
+    return refused('unequal')
+  const decision = equalReadings(truth.readings, read, how)
+  return decision === null ? refused('unequal') : found(decision)
+}
+
+const hasWord = (text: string, word: string): boolean =>
+  text
+    .toLowerCase()
+    .match(/[a-z]+/g)
+    ?.includes(word) === true
+
+/**
+ * Whether the text of one committed answer, such as what a box holds, equals a truth.
+ *
+ * | equal | not equal |
+ * | --- | --- |
+ * | the value in another form: `0.5`, `\frac12`, `4{,}200`, `forty-two`, `6 \cdot 7` | another value, however near |
+ * | `x = 3` and `3 = x` for 3; a curve rearranged | `x + 2 = 5`, `2x = 6`, `x - 3 < 0`: the question again |
+ * | `6 \cdot 7 = 42`; `\sqrt{17} \approx 4.12` for either | `41 = 42`, `41 \approx 42`, `42 = 41 + 0` |
+ * | the truth's unit, no unit, what is counted: `42 apples` | another unit, `42 million`, words that are neither |
+ * | bold, `\boxed` in a box, spaces, colours on paper | `\phantom`, `\cancel`, `\overline` over digits, `\not`, hidden characters |
+ * | `1,2` for `\{1,2\}` | `1,2` for `[1,2]` or `(1,2)`; other brackets; `1 2` for 12 |
+ *
+ * Pure, bounded by `budget`, never throws.
+ */
+export function equalMathAnswers(truth: MathTruth, answer: string, how = usualComparison): MathEquality {
+  return sameAs(truth, { words: answer, expression: answer }, how)
 }
 
 /** Compares a bare answer with a truth. */
 export function equalMath(truth: MathTruth, answer: string, how: Comparison): Decision | null {
-  return sameAs(truth, { words: answer, expression: answer }, how)
+  return equalMathAnswers(truth, answer, how).decision
 }
 
+const currencyNames = /\b(?:US|CA|AU|HK|NZ|[ACS])(?=\\?\$)|^\s*(?:USD|EUR|GBP)\s*(?=\d)/g
+
 /** The readings of `1,234`: as one number, then as two. */
-function readings(text: string): Expression[] {
-  const first = readAnswer(text)
+function readings(given: string, knows: (word: string) => boolean, isTruth: boolean): Expression[] {
+  const text = given.length > budget.text ? given : undressed(given).replace(currencyNames, '')
+  const first = readAnswer(text, { knows }) ?? numberInWords(plainWords(text), knows)
   if (first === null) return []
   const pair = /^[\s$]*(-?\d+),(?!\d{3}[\s$]*$)(\d+)[\s$]*$/.exec(text)
   const other = pair ? readAnswer(`${pair[1]}.${pair[2]}`) : null
-  const listed = /\d,\d{3}/.test(text) ? readAnswer(text, true) : null
-  return [first, ...[other, listed].filter((reading) => reading !== null)]
+  const listed = /\d,\d{3}/.test(text) ? readAnswer(text, { knows, commasSeparate: true }) : null
+  const rounded = approximation(first, isTruth)
+  return [first, ...[other, listed, rounded].filter((reading) => reading !== null)]
 }
+
+/** The words of a text that is nothing else. */
+const plainWords = (text: string): string =>
+  text.length > 200 ? '' : text.replace(/^\s*\\(?:text|textbf|mathrm|mbox)\s*\{([^{}]*)\}\s*$/, '$1').trim()
 
 /** At least one side is read literally. */
 function equalReadings(

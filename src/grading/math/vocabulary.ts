@@ -34,7 +34,7 @@ export const signCommands = table({
   'ceil)': 'rceil',
   degree: 'circ degree degrees',
   ':': 'colon',
-  ',': 'land lor wedge vee',
+  and: 'land lor wedge vee',
   "'": 'prime',
 })
 
@@ -43,11 +43,21 @@ export const styleCommands: ReadonlySet<string> = new Set(
   words(
     'left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle ' +
       'scriptstyle limits nolimits quad qquad enspace thinspace mathbf mathit mathsf mathtt mathcal mathfrak mathscr ' +
-      'boldsymbol bm pmb vec overrightarrow overleftarrow hat widehat bar overline underline tilde widetilde dot boxed ' +
-      'fbox ensuremath mathop mathord mathbin mathrel phantom nobreak allowbreak rm bf it tt sf cal normalfont ' +
+      'boldsymbol bm pmb boxed ' +
+      'fbox ensuremath mathop mathord mathbin mathrel nobreak allowbreak rm bf it tt sf cal normalfont ' +
       'small large Large normalsize therefore because implies Rightarrow Longrightarrow hline',
   ),
 )
+
+/** Marks over or under a name, which then is another name. `AB` stays the same, and so does a unit vector. */
+export const accents: ReadonlyMap<string, string> = table({
+  bar: 'bar overline',
+  hat: 'hat widehat',
+  tilde: 'tilde widetilde',
+  dot: 'dot',
+  underline: 'underline',
+  vec: 'vec overrightarrow overleftarrow',
+})
 
 /** Commands whose argument is prose. */
 export const proseCommands: ReadonlySet<string> = new Set(
@@ -98,7 +108,7 @@ export const symbolNames: ReadonlySet<string> = new Set(
 
 /** Plain words that are read as signs. */
 export const signWords = table({
-  ',': 'and or And Or AND OR 和 或',
+  and: 'and or And Or AND OR 和 或',
   '%': 'percent pct percentage Percent',
   degree: 'degrees degree deg Degrees',
   union: 'union',
@@ -162,64 +172,3 @@ export const characters: ReadonlyMap<string, string> = new Map(
     '”': '',
   }),
 )
-
-const families: Readonly<Record<string, string>> = {
-  m: 'metre meter metres meters',
-  cm: 'centimetre centimeter centimetres centimeters',
-  mm: 'millimetre millimeter millimetres millimeters',
-  km: 'kilometre kilometer kilometres kilometers kms',
-  in: 'inch inches',
-  ft: 'foot feet',
-  yd: 'yard yards yds',
-  mi: 'mile miles',
-  g: 'gram grams gm',
-  kg: 'kilogram kilograms kgs',
-  mg: 'milligram milligrams',
-  lb: 'pound pounds lbs',
-  oz: 'ounce ounces',
-  L: 'litre liter litres liters',
-  mL: 'millilitre milliliter millilitres milliliters ml',
-  s: 'second seconds sec secs',
-  min: 'minute minutes mins',
-  h: 'hour hours hr hrs',
-  day: 'days',
-  week: 'weeks',
-  month: 'months',
-  year: 'years yr yrs',
-  dollar: 'dollars usd USD bucks',
-  cent: 'cents',
-  euro: 'euros EUR',
-  yuan: 'RMB',
-  mph: 'mi/h',
-  'km/h': 'kmh kph',
-  'm/s': 'mps',
-  degree: 'degrees deg',
-  rad: 'radian radians',
-  N: 'newton newtons',
-  J: 'joule joules',
-  W: 'watt watts',
-  Hz: 'hertz',
-  am: 'a.m AM',
-  pm: 'p.m PM',
-}
-
-const canonical: ReadonlyMap<string, string> = new Map(
-  Object.entries(families).flatMap(([unit, spellings]) =>
-    [unit, ...spellings.split(' ')].map((spelling) => [spelling, unit] as const),
-  ),
-)
-
-/** True for a unit of measure with two letters or more. */
-export function isUnit(word: string): boolean {
-  return canonical.has(word) && word !== 'min'
-}
-
-/** The canonical spelling of a unit. null: unknown unit. */
-export function canonicalUnit(written: string): string | null {
-  const compact = written.replace(/[\s{}\\]/g, '').replace(/(?<=\w)\.(?!\w)/g, '')
-  const [, word = '', exponent = ''] = /^(?:square|cubic)?(.*?)(?:\^?([23]))?$/.exec(compact) ?? []
-  const unit = canonical.get(word) ?? canonical.get(word.toLowerCase())
-  if (unit === undefined) return null
-  const power = exponent || (compact.startsWith('square') ? '2' : compact.startsWith('cubic') ? '3' : '')
-  return unit + power
-}
