@@ -51,9 +51,9 @@ const families: Readonly<Record<string, string>> = {
   sterling: 'GBP',
   yuan: 'RMB 元',
   rupee: 'rupees INR ₹',
-  mph: 'mi/h miles/hour milesperhour',
-  'km/h': 'kmh kph kilometers/hour kilometersperhour',
-  'm/s': 'mps meters/second meterspersecond metres/second metrespersecond',
+  mph: 'mi/h miles/hour',
+  'km/h': 'kmh kph kilometers/hour',
+  'm/s': 'mps meters/second metres/second',
   degree: 'degrees deg 度',
   rad: 'radian radians',
   N: 'newton newtons',
@@ -81,11 +81,15 @@ export function isUnit(word: string): boolean {
 }
 
 /** Units that a single letter in upright type after a number stands for. */
-export const letterUnits: ReadonlySet<string> = new Set('mgshLJNWV')
+export const letterUnits: ReadonlySet<string> = new Set([...'mgs', ...'hLJ', ...'NWV'])
 
 /** The canonical spelling of a unit. null: unknown unit. */
 export function canonicalUnit(written: string): string | null {
-  const compact = written.replace(/[\s{}\\]/g, '').replace(/(?<=\w)\.(?!\w)/g, '')
+  const compact = written
+    .replace(/\s+/g, ' ')
+    .replaceAll(' per ', '/')
+    .replace(/[ {}\\]/g, '')
+    .replace(/(?<=\w)\.(?!\w)/g, '')
   const [, word = '', exponent = ''] =
     /^(?:square|sq|cubic|cu|平方|立方)?(.*?)(?:\^?([23]))?$/.exec(compact) ?? []
   const unit = canonical.get(word) ?? canonical.get(word.toLowerCase())

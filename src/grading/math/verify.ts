@@ -82,7 +82,7 @@ function chosenLetter(answer: string): string | null {
 /** Another letter after a choice, or words and signs that may take it back. */
 const hedged = new RegExp(
   [
-    "\\b(?:[Oo]r|OR|[Aa]nd|AND|[Nn]ot?|NOT?|[Nn]or|[Bb]ut|[Nn]ever|wrong|false|incorrect|isn't|[Mm]aybe|[Pp]erhaps|[Uu]nless)\\b",
+    "\\b(?:[Oo]r|OR|[Aa]nd|AND|[Nn]ot?|NOT?|[Nn]or|[Bb]ut|[Nn]ever|wrong|false|incorrect|isn't|maybe|perhaps|unless|Maybe|Perhaps|Unless)\\b",
     '[?/|]\\s*$',
     '\\(?\\b[A-J]\\b\\)?',
     '(?:^|[/,;&|])\\s*\\(?[a-j]\\)?[.)]?\\s*(?:$|[/,;&|])',
