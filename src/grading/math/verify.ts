@@ -2,7 +2,7 @@ import { budget, OverBudget } from './budget.ts'
 import { equalAnswers } from './compare.ts'
 import type { Comparison, Decision } from './decision.ts'
 import { constantValue } from './evaluate.ts'
-import { children, type Expression } from './expression.ts'
+import { children, type Expression, namesIn } from './expression.ts'
 import { hasOtherMoney, unitsOf } from './money.ts'
 import { numberInWords } from './number-words.ts'
 import { approximation, plainForm } from './plain-form.ts'
@@ -237,12 +237,19 @@ const currencyNames = /\b(?:US|CA|AU|HK|NZ|[ACS])(?=\\?\$)|^\s*(?:USD|EUR|GBP)\s
 function readings(given: string, knows: (word: string) => boolean, isTruth: boolean): Expression[] {
   const text = given.length > budget.text ? given : undressed(given).replace(currencyNames, '')
   const first = readAnswer(text, { knows }) ?? numberInWords(plainWords(text), knows)
-  if (first === null) return []
+  if (first === null || (!isTruth && choosesANumber(first))) return []
   const pair = /^[\s$]*(-?\d+),(?!\d{3}[\s$]*$)(\d+)[\s$]*$/.exec(text)
   const other = pair ? readAnswer(`${pair[1]}.${pair[2]}`) : null
   const listed = /\d,\d{3}/.test(text) ? readAnswer(text, { knows, commasSeparate: true }) : null
   const rounded = approximation(first, isTruth)
   return [first, ...[other, listed, rounded].filter((reading) => reading !== null)]
+}
+
+/** `max(41, 42)`: a choice among numbers is a list of guesses. */
+function choosesANumber(of: Expression): boolean {
+  const isChoice = of.kind === 'call' && (of.name === 'max' || of.name === 'min')
+  if (isChoice && namesIn(of).length === 0) return true
+  return children(of).some(choosesANumber)
 }
 
 /** The words of a text that is nothing else. */
