@@ -19,7 +19,7 @@ const template = z
 
 /**
  * OpenAI's text_similarity grader. Pays the similarity of two templates over `item` (the row's `extra_info`)
- * and `sample`, 0 to 1, by one of its metrics.
+ * and `sample`, 0 to 1, by one of its metrics, which count words of every script (see `text-similarity`).
  *
  * Invalid: a row without a field that a template names, and a reference with nothing to compare or of more
  * than 20,000 characters.

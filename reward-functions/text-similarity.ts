@@ -14,7 +14,9 @@ const maxReference = 20_000
 
 /**
  * Pays the similarity of the answer to the ground truth, 0 to 1, by one of the metrics of OpenAI's
- * text_similarity grader. The closest of several ground truths counts.
+ * text_similarity grader. The closest of several ground truths counts. In scripts without spaces each
+ * character is a word, and the rouge metrics also count words that rouge-score leaves out: those in other
+ * scripts than Latin.
  *
  * Invalid: a ground truth with nothing to compare or of more than 20,000 characters.
  */

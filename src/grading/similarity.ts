@@ -1,3 +1,4 @@
+import { isBlank } from '../core/sample/sample.ts'
 import { whiteSpace } from './characters.ts'
 
 /**
@@ -36,12 +37,32 @@ function bitsBySymbol(symbols: readonly string[]): Map<string, Uint32Array> {
 
 type Tokens = readonly string[]
 
-const notSpace = new RegExp(`[^${whiteSpace}]+`, 'g')
-const bySpace = (text: string): Tokens => text.match(notSpace) ?? []
+/** Scripts without spaces between words: each of their characters is a token, with its marks. */
+const unspaced =
+  '[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\p{Script=Tibetan}]'
+const one = `${unspaced}\\p{M}*`
+const spaced = new RegExp(`[^${whiteSpace}]+`, 'g')
+const spacedOrOne = new RegExp(`${one}|[[^${whiteSpace}]--${unspaced}]+`, 'gv')
+const words = /[\p{L}\p{N}_]+/gu
+const wordsOrOne = new RegExp(`${one}|[[\\p{L}\\p{N}_]--${unspaced}]+`, 'gv')
+const ascii = /[a-z0-9]+/g
+/** Also the words that rouge-score leaves out: those in other scripts than Latin. */
+const asciiOrOther = new RegExp(
+  `[a-z0-9]+|${one}|[[\\p{L}\\p{N}]--\\p{Script=Latin}--${unspaced}][[\\p{L}\\p{N}\\p{M}]--[a-z0-9]--${unspaced}]*`,
+  'gv',
+)
+
+/** Below U+0370 there are only Latin letters, and below U+0E00 no script without spaces. */
+const beyondLatin = /[\u0370-\uffff]/
+const mayBeUnspaced = /[\u0e00-\uffff]/
+
+const bySpace = (text: string): Tokens => text.match(mayBeUnspaced.test(text) ? spacedOrOne : spaced) ?? []
 const bySymbol = (text: string): Tokens => [...text]
-/** Tokenizes like rouge-score: ASCII letters and digits only. */
-const byAscii = (text: string): Tokens => text.toLowerCase().match(/[a-z0-9]+/g) ?? []
-const byWord = (text: string): Tokens => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []
+const byWord = (text: string): Tokens =>
+  text.toLowerCase().match(mayBeUnspaced.test(text) ? wordsOrOne : words) ?? []
+/** Tokenizes Latin text as rouge-score does: ASCII letters and digits only. */
+const byAscii = (text: string): Tokens =>
+  text.toLowerCase().match(beyondLatin.test(text) ? asciiOrOther : ascii) ?? []
 
 /** A similarity metric: how it tokenizes, and the similarity of the tokens, 0 to 1. */
 interface Metric {
@@ -99,7 +120,7 @@ export function textSimilarity(metric: SimilarityMetric, text: string, reference
  * ```
  */
 export const isComparable = (metric: SimilarityMetric, reference: string): boolean =>
-  metrics[metric].tokens(reference).length > 0
+  !isBlank(reference) && metrics[metric].tokens(reference).length > 0
 
 function rouge(n: number): Metric {
   return { tokens: byAscii, compare: (a, b) => harmonic(common(a, b, n), gramCount(a, n), gramCount(b, n)) }
