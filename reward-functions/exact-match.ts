@@ -4,6 +4,7 @@ import {
   answerAt,
   answerPlaces,
   ignorable,
+  isBlank,
   plainText,
   textHolds,
   textOperations,
@@ -21,7 +22,7 @@ export default defineRule({
   truth: ({ ignore }) =>
     wanted
       .transform((truth) => [truth].flat().map((text) => plainText(String(text), ignore).trim()))
-      .refine((truths) => !truths.includes(''), 'has nothing to compare'),
+      .refine((truths) => !truths.some(isBlank), 'has nothing to compare'),
   options: z.strictObject({
     /**
      * `like`: contains a ground truth. `ilike`: the same, ignoring case. `ne`: differs from every ground

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, lastBalancedBox, primeGrade, trimSpace } from '../src/grading/index.ts'
+import { afterThink, isBlank, lastBalancedBox, primeGrade, trimSpace } from '../src/grading/index.ts'
 import { equalMathAnswers } from '../src/grading/math/index.ts'
 import primeMath from './prime-math.ts'
 
@@ -24,7 +24,7 @@ export default defineRule({
     const extracted = shaped && !isBlankThinking(response) ? boxed(afterThink(response) ?? '') : null
     return verdict(
       extracted !== null && equalMathAnswers(read, extracted).reason === null,
-      Boolean(extracted),
+      extracted !== null && !isBlank(extracted),
       extracted,
     )
   },
@@ -52,4 +52,4 @@ function isShaped(text: string): boolean {
 }
 
 const isBlankThinking = (text: string): boolean =>
-  trimSpace(text.slice('<think>'.length, text.indexOf('</think>')).replaceAll('<think>', '')) === ''
+  isBlank(text.slice('<think>'.length, text.indexOf('</think>')).replaceAll('<think>', ''))

@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { BadSample, defineRule, type Score } from '../src/contract/index.ts'
-import { fillGraders, graderText, isGraderTemplate, textHolds, textOperations } from '../src/grading/index.ts'
+import {
+  fillGraders,
+  graderText,
+  isBlank,
+  isGraderTemplate,
+  textHolds,
+  textOperations,
+} from '../src/grading/index.ts'
 
 const template = z
   .string()
@@ -29,7 +36,7 @@ export default defineRule({
     if ('lacks' in filled) throw new BadSample(filled.lacks)
     if ('unreadable' in filled) return { value: 0, details: { reason: filled.unreadable } }
     const [given = '', wanted = ''] = filled.map((one) => graderText(one).trim())
-    if (wanted === '') throw new BadSample('the reference is empty')
+    if (isBlank(wanted)) throw new BadSample('the reference is empty')
     return { value: Number(textHolds(operation, given, wanted)) }
   },
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineModelReward, mode } from '../src/contract/index.ts'
+import { isBlank } from '../src/grading/index.ts'
 import { isList, isObject } from '../src/grading/json/identity.ts'
 import { type JsonValue, readJson } from '../src/grading/json/json.ts'
 import { braceTrim, lastTurnReply, numberFields, strictReply } from '../src/grading/rider.ts'
@@ -51,7 +52,7 @@ export default defineModelReward({
 /** The text of `Response`, or null if it is blank. */
 function textOf(reply: JsonValue): string | null {
   const text = reply !== null && isObject(reply) ? reply.get('Response') : null
-  return typeof text === 'string' && text.trim() !== '' ? text : null
+  return typeof text === 'string' && !isBlank(text) ? text : null
 }
 
 /** The published code sends whatever the field holds. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
 import { countCodePoints, trimSpace } from '../src/grading/characters.ts'
+import { isBlank } from '../src/grading/index.ts'
 import { isList, isObject, pythonic, same, sameMultiset, typed } from '../src/grading/json/identity.ts'
 import { type JsonValue, readJson } from '../src/grading/json/json.ts'
 import { readPythonList } from '../src/grading/python.ts'
@@ -123,7 +124,7 @@ function strictMarks(response: string, target: JsonValue): Marks | string {
   const [thought = '', answer = ''] = texts
   if (typeof thought !== 'string' || typeof answer !== 'string') return 'not_text'
   if (texts.some((text) => typeof text !== 'string')) return 'not_text'
-  if (!/^客服[:：]/.test(answer) || trimSpace(answer.slice(3)) === '') return 'response'
+  if (!/^客服[:：]/.test(answer) || isBlank(answer.slice(3))) return 'response'
   const numbers = numberFields.map((field) => numbersOf(reply.get(field)))
   if (numbers.includes(null)) return 'numbers'
   const right =
@@ -143,7 +144,7 @@ function numbersOf(field: JsonValue | undefined): readonly JsonValue[] | null {
 const trimmed = (value: JsonValue | undefined): string => (typeof value === 'string' ? trimSpace(value) : '')
 
 function thoughtMark(given: string, wanted: string): number {
-  if ((given === '') !== (wanted === '')) return 0.1
+  if (isBlank(given) !== isBlank(wanted)) return 0.1
   const length = countCodePoints(given)
   return (wanted !== '' && length < shortThought) || length >= longThought ? 0.1 : 1
 }

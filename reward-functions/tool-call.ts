@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
+import { isBlank } from '../src/grading/index.ts'
 import {
   firstDifference,
   isObject,
@@ -107,8 +108,8 @@ function strictAnswer(response: string, variant: Variant): Reading {
   if (response.indexOf('</think>', end + 1) > end) return { format: false, reason: 'thinking_repeated' }
   if (response.lastIndexOf('<think>') > end) return { format: false, reason: 'thinking_unclosed' }
   if (variant === 'egpo') {
-    const thinking = response.slice(0, Math.max(end, 0)).trim()
-    if (thinking.replaceAll('<think>', '').trim() === '') return { format: false, reason: 'no_thinking' }
+    const thinking = response.slice(0, Math.max(end, 0))
+    if (isBlank(thinking.replaceAll('<think>', ''))) return { format: false, reason: 'no_thinking' }
   }
   return strictCalls(end < 0 ? response : response.slice(end + '</think>'.length))
 }

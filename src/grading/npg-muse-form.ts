@@ -1,4 +1,4 @@
-import { trimSpace } from './characters.ts'
+import { isBlank } from '../core/sample/sample.ts'
 import { hasLoop, hasSampledLoop } from './repetition.ts'
 
 /** NPG-Muse's checks of a response's form, by mode: whether it is well-formed, and whether it loops. */
@@ -12,10 +12,10 @@ function opensThinking(response: string): boolean {
   return response.startsWith('<think>\n')
 }
 
-/** Also requires a single pair of tags, with text inside and after it. Linear. */
+/** Also requires a single pair of tags, with visible text inside and after it. Linear. */
 function isThoughtThenAnswer(response: string): boolean {
   const [before, inside, ...more] = response.split('<think>')
   if (before !== '' || inside === undefined || more.length > 0 || !opensThinking(response)) return false
   const [thought = '', answer = '', ...rest] = inside.split('</think>')
-  return rest.length === 0 && trimSpace(thought) !== '' && trimSpace(answer) !== ''
+  return rest.length === 0 && !isBlank(thought) && !isBlank(answer)
 }

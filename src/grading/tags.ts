@@ -1,4 +1,4 @@
-import { trimSpace } from './characters.ts'
+import { isBlank } from '../core/sample/sample.ts'
 
 const open = '<think>'
 const close = '</think>'
@@ -109,9 +109,9 @@ export function soleFence(text: string): string | null {
 
 /** How a response uses the required tags. */
 export interface TagFormat {
-  /** Tags, in the required order, that open and close once and contain text. */
+  /** Tags, in the required order, that open and close once and contain visible text. */
   readonly kept: readonly string[]
-  /** There is only white space outside of them. */
+  /** There is no visible text outside of them. */
   readonly alone: boolean
 }
 
@@ -137,12 +137,12 @@ export function tagFormat(response: string, tags: readonly string[], opened = fa
     const close = sole(text, `</${tag}>`)
     if (open < at || close < open) continue
     const start = open + tag.length + 2
-    if (trimSpace(text.slice(start, close)) === '') continue
+    if (isBlank(text.slice(start, close))) continue
     kept.push(tag)
     outside += text.slice(at, open)
     at = close + tag.length + 3
   }
-  return { kept, alone: trimSpace(outside + text.slice(at)) === '' }
+  return { kept, alone: isBlank(outside + text.slice(at)) }
 }
 
 /** The offset of a unique mark. -1: none, or several. */

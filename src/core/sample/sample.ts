@@ -173,10 +173,25 @@ class SizeCount {
   }
 }
 
-/** Any visible character: no white space, control, lone surrogate, or character that renders as nothing. */
-const visible = /[^\s\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cs}\u2800\ufff9-\ufffc]/u
+/** Letters and symbols without a shape: fillers and the blank signs of Braille, hieroglyphs and music. */
+const shapeless = '\\p{Default_Ignorable_Code_Point}\\u2800\\ufffc\\u{13441}\\u{13442}\\u{1d159}'
 
-/** True for a text that is empty or has only white space and invisible characters. */
+/**
+ * A letter, digit, punctuation mark or symbol that has a shape of its own. Not white space, controls, fillers, joiners,
+ * variation selectors, tag characters, combining marks without a letter, private or unassigned characters.
+ */
+const visible = new RegExp(`[[\\p{L}\\p{N}\\p{P}\\p{S}]--[${shapeless}]]`, 'v')
+
+/**
+ * True for a text that is empty or has only white space and invisible characters.
+ *
+ * @example
+ * ```ts
+ * import { isBlank } from 'reward-gateway/grading'
+ *
+ * isBlank('\u200b \u3164') // true
+ * ```
+ */
 export function isBlank(text: string): boolean {
   const first = text.charCodeAt(0)
   // Fast path: most texts start with a visible ASCII character.
