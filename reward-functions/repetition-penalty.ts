@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
+import { counterShare, runShare } from '../src/grading/spam.ts'
 import { repeatedShare, words } from '../src/grading/words.ts'
 
 /**
  * Open-R1's repetition penalty. Pays the share of word n-grams that occurred earlier in the response, times
- * `max_penalty`: from `max_penalty` to 0.
+ * `max_penalty`: from `max_penalty` to 0. If it is larger, the share of long runs of one short unit counts (`hahaha`,
+ * signs, emoji), or that of units that differ only in their numbers (`wait 17 no, wait 18 no`).
  *
  * Never invalid; reads no ground truth.
  */
@@ -18,7 +20,8 @@ export default defineRule({
   }),
   range: ({ max_penalty }) => [max_penalty, 0],
   score({ sample, options: { ngram, max_penalty } }): Score {
-    const share = repeatedShare(words(sample.response), ngram)
+    const all = words(sample.response)
+    const share = Math.max(repeatedShare(all, ngram), counterShare(all), runShare(sample.response))
     return { value: share === 0 ? 0 : share * max_penalty, details: { repeated_share: share } }
   },
 })

@@ -27,25 +27,37 @@ export const words = (text: string): string[] => text.toLowerCase().match(word) 
 export function repeatedShare(items: readonly string[], n: number): number {
   const total = items.length - n + 1
   if (total < 1) return 0
-  const single = numbered(items)
-  let grams = single
+  const { numbers: single, kinds: words } = numbered(items)
+  let { numbers: grams, kinds } = { numbers: single, kinds: words }
   for (let size = 2; size <= n; size++) {
-    grams = numbered(
-      grams.slice(0, items.length - size + 1).map((gram, i) => pair(gram, single[i + size - 1])),
-    )
+    if (kinds * words > mostKinds) ({ numbers: grams, kinds } = numbered(grams))
+    const longer = new Array<number>(items.length - size + 1)
+    for (let at = 0; at < longer.length; at++)
+      longer[at] = (grams[at] ?? 0) * words + (single[at + size - 1] ?? 0)
+    grams = longer
+    kinds *= words
   }
   return 1 - new Set(grams).size / total
 }
 
-/** Numbers items from 0 so that equal items get equal numbers. */
-function numbered(items: readonly (string | number)[]): number[] {
-  const numbers = new Map<string | number, number>()
-  return items.map((item) => {
-    const known = numbers.get(item)
-    if (known !== undefined) return known
-    numbers.set(item, numbers.size)
-    return numbers.size - 1
-  })
-}
+/** Sets of integers below this are several times faster. */
+const mostKinds = 2 ** 30
 
-const pair = (a: number, b = 0): number => a * 2 ** 26 + b
+/** Numbers items from 0 so that equal items get equal numbers. */
+function numbered(items: readonly (string | number)[]): {
+  readonly numbers: number[]
+  readonly kinds: number
+} {
+  const known = new Map<string | number, number>()
+  const numbers = new Array<number>(items.length)
+  for (let at = 0; at < items.length; at++) {
+    const item = items[at] ?? ''
+    let number = known.get(item)
+    if (number === undefined) {
+      number = known.size
+      known.set(item, number)
+    }
+    numbers[at] = number
+  }
+  return { numbers, kinds: known.size }
+}
