@@ -8,7 +8,8 @@ const code = z
 
 /**
  * Pays the share of the response's letters that are in the wanted language, 0 to 1. Code, formulas and
- * addresses do not count.
+ * addresses do not count, except for prose in another language: sentences, comments and texts in another
+ * script, and blocks that hold sentences rather than code.
  *
  * Does not apply to a prompt whose language is unclear. Invalid, with `language: ground_truth`: a ground
  * truth that is not a known language code.

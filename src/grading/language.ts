@@ -3,8 +3,9 @@
  * about 40 MB.
  */
 import { eld } from 'eld/extrasmall'
+import { proseInZones } from './language-zones.ts'
 
-/** Text that is not prose: code, formulas, addresses, tags. `[open, close]`. */
+/** Code and formulas. `[open, close]`. */
 const notProse: readonly (readonly [string, string])[] = [
   ['```', '```'],
   ['`', '`'],
@@ -53,18 +54,25 @@ export function languageOf(text: string): string | null {
   return most && most[1] > letters / 2 ? most[0] : null
 }
 
-/** The languages of a text. A piece too short to classify counts as `expected` if that is plausible. */
+/**
+ * The languages of a text. A piece too short to classify counts as `expected` if that is plausible. Code, formulas and
+ * addresses are in no language, but prose in them counts unless it is in the expected language.
+ */
 export function languageShares(text: string, expected: string): Languages {
   const counted = new Map<string, number>()
   let letters = 0
-  for (const { text: piece, weight } of pieces(prose(text))) {
-    const found = eld.detect(piece)
+  const count = (piece: Piece, isProse: boolean): void => {
+    const found = eld.detect(piece.text)
     const scores = found.isReliable() ? {} : found.getScores()
     const likely = (scores[expected] ?? 0) >= doubtful * (scores[found.language] ?? 1)
     const language = likely ? expected : found.language
-    counted.set(language, (counted.get(language) ?? 0) + weight)
-    letters += weight
+    if (!isProse && language === expected) return
+    counted.set(language, (counted.get(language) ?? 0) + piece.weight)
+    letters += piece.weight
   }
+  const zones: string[] = []
+  for (const piece of pieces(prose(text, zones))) count(piece, true)
+  for (const piece of pieces(proseInZones(zones, letters))) count(piece, false)
   return {
     shares: new Map(Array.from(counted, ([language, weight]) => [language, weight / letters])),
     letters,
@@ -109,19 +117,25 @@ function* pieces(text: string): Generator<Piece> {
   for (const piece of open.values()) yield taken(piece)
 }
 
-function prose(text: string): string {
-  const plain = notProse.reduce((rest, [open, close]) => withoutBetween(rest, open, close), text)
-  return plain.replace(inline, ' ')
+/** The text without code, formulas and addresses, which it adds to `zones`. */
+function prose(text: string, zones: string[] = []): string {
+  let rest = text
+  for (const [open, close] of notProse) rest = withoutBetween(rest, open, close, zones)
+  return rest.replace(inline, (found) => {
+    if (found.startsWith('$') || found.startsWith('h')) zones.push(found)
+    return ' '
+  })
 }
 
-/** Removes the text between marks. An opening mark without its end stays. */
-function withoutBetween(text: string, open: string, close: string): string {
+/** Removes the text between marks and adds it to `zones`. An opening mark without its end stays. */
+function withoutBetween(text: string, open: string, close: string, zones: string[]): string {
   let rest = ''
   let at = 0
   for (let start = text.indexOf(open); start >= 0; start = text.indexOf(open, at)) {
     const end = text.indexOf(close, start + open.length)
     if (end < 0) break
     rest += `${text.slice(at, start)} `
+    zones.push(text.slice(start + open.length, end))
     at = end + close.length
   }
   return rest + text.slice(at)
