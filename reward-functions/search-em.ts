@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, lastAnswerTag, searchNormal, searchTargets } from '../src/grading/index.ts'
+import {
+  afterThink,
+  isSearchTarget,
+  lastAnswerTag,
+  searchNormal,
+  searchTargets,
+} from '../src/grading/index.ts'
 
 const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(1)]) })
 
@@ -8,8 +14,9 @@ const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(
 const manyTags = 10
 
 /**
- * verl's search QA. Pays `score` if the last `<answer>` equals a target after SQuAD's normalisation,
- * `format_score` for another answer, and 0 without one. A response with more than ten `<answer>` tags pays a
+ * verl's search QA. Pays `score` if the last `<answer>` equals a target, apart from case, articles and punctuation
+ * that is no part of a number; `format_score` for another answer, and 0 without one. `published` uses SQuAD's
+ * normalisation, for which `-5` is 5 and `3.5` is 35. A response with more than ten `<answer>` tags pays a
  * quarter of `score`.
  *
  * Invalid: a ground truth without targets.
@@ -30,9 +37,11 @@ export default defineRule({
     const region = strict ? afterThink(response) : response
     const extracted = region === null ? null : lastAnswerTag(region)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_answer' } }
-    const answer = searchNormal(extracted, strict)
-    const wordless = strict && answer === ''
-    const right = !wordless && searchTargets(truth).some((target) => searchNormal(target, strict) === answer)
+    const wanted = searchTargets(truth)
+    const answer = strict ? '' : searchNormal(extracted)
+    const right = strict
+      ? isSearchTarget(extracted, wanted)
+      : wanted.some((target) => searchNormal(target) === answer)
     const parts = { correctness: Number(right) }
     if (!right) return { value: format_score, parts, details: { extracted, reason: 'unequal' } }
     const sprayed = [/<answer>/g, /<\/answer>/g].some((tag) => (response.match(tag)?.length ?? 0) > manyTags)

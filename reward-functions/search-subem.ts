@@ -1,13 +1,19 @@
 import { defineRule } from '../src/contract/index.ts'
-import { afterThink, holdsWords, lastAnswerTag, searchNormal, searchTargets } from '../src/grading/index.ts'
+import {
+  afterThink,
+  commitsToTarget,
+  lastAnswerTag,
+  promptText,
+  searchNormal,
+  searchTargets,
+} from '../src/grading/index.ts'
 import searchEm from './search-em.ts'
 
-/** An answer may hold this many words besides the target. One that lists every candidate holds more. */
-const extraWords = 3
-
 /**
- * verl's search QA. Pays `score` if the last `<answer>` contains a target after SQuAD's normalisation,
- * `format_score` for another answer, and 0 without one.
+ * verl's search QA. Pays `score` if the last `<answer>` commits to a target, `format_score` for another answer, and 0
+ * without one. Besides the target the answer may hold its other names, words of the question, and words that add
+ * nothing (titles, units, "it is"), or be a sentence that ends in the target. `published` pays every answer that
+ * contains a target after SQuAD's normalisation.
  *
  * Invalid: a ground truth without targets.
  */
@@ -16,16 +22,16 @@ export default defineRule({
   truth: (options) => searchEm.truth(options),
   range: (options) => searchEm.range(options),
   parts: ['correctness'],
-  score({ sample: { response }, truth, options: { mode, format_score, score } }) {
+  score({ sample: { prompt, response }, truth, options: { mode, format_score, score } }) {
     const strict = mode === 'strict'
     const region = strict ? afterThink(response) : response
     const extracted = region === null ? null : lastAnswerTag(region)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_answer' } }
-    const answer = searchNormal(extracted, strict)
-    const right = searchTargets(truth).some((target) => {
-      const wanted = searchNormal(target, strict)
-      return strict ? holdsWords(answer, wanted, extraWords) : answer.includes(wanted)
-    })
+    const wanted = searchTargets(truth)
+    const answer = strict ? '' : searchNormal(extracted)
+    const right = strict
+      ? commitsToTarget(extracted, wanted, promptText(prompt))
+      : wanted.some((target) => answer.includes(searchNormal(target)))
     const details = right ? { extracted } : { extracted, reason: 'unequal' }
     return { value: right ? score : format_score, parts: { correctness: Number(right) }, details }
   },

@@ -1,9 +1,9 @@
-import { singleSpaced, trimSpace } from './characters.ts'
+import { asciiDigits, singleSpaced, trimSpace } from './characters.ts'
+import { isHedged } from './hedges.ts'
 import { blocks } from './tags.ts'
 import { unspaced } from './words.ts'
 
 const punctuation = /[!-/:-@[-`{-~]/g
-const wordlessPunctuation = /[!-"$-*,-/:-@[-`{-~]/g
 const articles = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu
 const token = new RegExp(`[${unspaced}]|[^ ${unspaced}]+`, 'gu')
 
@@ -13,24 +13,194 @@ export function lastAnswerTag(text: string): string | null {
   return last === undefined ? null : trimSpace(last)
 }
 
+/** SQuAD's normal form: lower case, no ASCII punctuation, no articles, single spaces. */
+export function searchNormal(text: string): string {
+  return singleSpaced(text.toLowerCase().replace(punctuation, '').replace(articles, ' '))
+}
+
+/** Signs that carry meaning stand as these private characters while other punctuation is removed. */
+const standIn = (sign: string): string => String.fromCharCode(0xe000 + sign.charCodeAt(0))
+const standIns = /[\ue000-\ue07f]/g
+
+const wordsOnly = /^[a-z ]*(?:[0-9]+)?[.]?$/
+const beyondAscii = /[^\0-\x7f]/
+const dashes = /[‐‑‒–—−]/g
+const grouped = /(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])/g
+const decimals = /(?<![0-9.])([0-9]+)\.([0-9]+)(?![0-9]|\.[0-9])/g
+const dates = /(?<![0-9])([0-9]{1,4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,4})(?![0-9])/g
+const leadingPoint = /(?<![\p{L}\p{N}])\.(?=[0-9])/gu
+const leadingPlus = /(?<![\p{L}\p{N}])\+(?=[0-9])/gu
+const minus = /(?<![\p{L}\p{N}.,)\]])-(?=\s?[$€£¥]?[0-9])/gu
+const percent = /(?<=[0-9])\s?(?:%|percent(?![\p{L}]))/gu
+const betweenDigits = /(?<=[0-9])[!-/:-@[-`{-~](?=[0-9])/g
+const factorial = /(?<=[0-9])!/g
+const denial = /(?<![\p{L}\p{N}])!=?(?=\s?[\p{L}\p{N}])|[<>~]/gu
+const otherPunctuation = /[!-"$-*,-/:-@[-`{-~“”„‘’«»‹›。，、！；：（）《》「」『』…·]/g
+
 /**
- * SQuAD's normal form: lower case, no ASCII punctuation, no articles, single spaces. `keepSigns` keeps `+`
- * and `#` (C++, C#).
+ * A normal form that loses no meaning: it keeps the signs of numbers (`-5`, `3.5`, `1/2`, `5%`), what stands between
+ * digits, `+` and `#` (C++, C#), and `!`, `<`, `>` and `~` before what they change. Equal numbers have equal forms.
+ * Linear.
  */
-export function searchNormal(text: string, keepSigns = false): string {
-  const words = text.toLowerCase().replace(keepSigns ? wordlessPunctuation : punctuation, '')
+export function exactSearchNormal(text: string): string {
+  const lower = text.toLowerCase()
+  if (wordsOnly.test(lower)) return singleSpaced(lower.replace(/\.$/, '').replace(articles, ' '))
+  const plain = beyondAscii.test(lower)
+    ? asciiDigits(lower).replace(standIns, '\ufffd').replace(dashes, '-')
+    : lower
+  const numbers = /[0-9]/.test(plain) ? withNumbers(plain) : plain
+  const words = numbers.replace(denial, (sign) => ` ${standIn(sign)} `).replace(otherPunctuation, '')
   return singleSpaced(words.replace(articles, ' '))
 }
 
+function withNumbers(text: string): string {
+  const day = standIn('/')
+  return text
+    .replace(grouped, (number) => number.replaceAll(',', ''))
+    .replace(leadingPoint, '0.')
+    .replace(decimals, (_, whole: string, places: string) => withoutFinalZeros(whole, places))
+    .replace(dates, `$1${day}$2${day}$3`)
+    .replace(leadingPlus, '')
+    .replace(minus, standIn('-'))
+    .replace(percent, standIn('%'))
+    .replace(betweenDigits, standIn)
+    .replace(factorial, standIn)
+}
+
+function withoutFinalZeros(whole: string, places: string): string {
+  let end = places.length
+  while (places[end - 1] === '0') end--
+  return end === 0 ? whole : `${whole}${standIn('.')}${places.slice(0, end)}`
+}
+
+/** The forms in which a target counts: an answer may leave out the sign of a percentage. */
+function formsOf(target: string): readonly string[] {
+  const form = exactSearchNormal(target)
+  const bare = form.replaceAll(standIn('%'), '')
+  return [form, bare].filter((text, at, all) => text !== '' && all.indexOf(text) === at)
+}
+
+const questions = /^\s*(?:who|what|when|where|which|why|how|is|are|do|does|did|can|could|will|would|dude)\b/i
+
+/** Whether the answer asks, unless a target is itself a question. */
+const asks = (answer: string, targets: readonly string[]): boolean =>
+  /[?？]/.test(answer) && !targets.some((target) => /[?？]/.test(target) || questions.test(target))
+
+/** Whether the answer is one of the targets and nothing else, apart from articles and idle punctuation. */
+export function isSearchTarget(answer: string, targets: readonly string[]): boolean {
+  const given = exactSearchNormal(answer)
+  return given !== '' && !asks(answer, targets) && targets.some((target) => formsOf(target).includes(given))
+}
+
+/** Words that add nothing to an answer: announcements, copulas, prepositions, titles, kinds of places, units. */
+const idle = new Set(
+  `is are was were be been it its it's he she they this that these those there here answer final correct right so thus
+  hence therefore my i we think believe say of in on at by to from for with as named called known located situated
+  found born released written directed published produced founded built invented discovered painted composed won would
+  will has have had who which exactly just simply only about approximately around roughly circa sure certainly definitely clearly indeed ok okay
+  mr mrs ms miss dr sir lord lady saint st king queen prince princess president senator general captain professor pope
+  emperor chancellor minister prime mount mt lake river sea ocean island city town village province state
+  country kingdom film movie novel book song album band
+  year years month months week weeks day days hour hours minute minutes second seconds km kilometers kilometres
+  kilometer kilometre m meters metres miles mile feet foot inches people persons inhabitants residents times units unit
+  degrees dollars dollar usd euros pounds kg kilograms goals points votes episodes seasons members ad bc ce bce
+  是 为 在 位 于 就 的 了 市 省 县 国 城 州 答 案 它 他 她 年 月 日 人 个 です は`.split(/\s+/),
+)
+const denyingNo = new Set([
+  'not',
+  'isnt',
+  'arent',
+  'wasnt',
+  'werent',
+  'doesnt',
+  'dont',
+  'didnt',
+  'cannot',
+  'cant',
+  'does',
+  'do',
+  'did',
+])
+const affirming = new Set(['does', 'do', 'did', 'can'])
+
+/** A longer answer is no answer. The bound also limits the patterns' cost. */
+const longestAnswer = 500
+const copula = /^(?:is|are|was|were|in|on|at|by|called|named|be|：|是|为)$/
+const claims = /(?<![\p{L}])(?:is|are|was|were)(?![\p{L}])/u
+const pointsInWords = /[.,](?=[0-9])|(?<![\p{L}])(?:\p{Lu}|Mr|Mrs|Ms|Dr|St|Jr|Sr)\./gu
+const subject = /^(?:the|a|an|it|its|this|that|he|she|they|his|her|their|my|in)(?![\p{L}\p{N}'’])/iu
+
 /**
- * True if the answer contains the target's words in sequence and at most `extra` other words. Both must be
- * normalised.
+ * Whether an answer commits to one of the targets: alone, with words that add nothing or that the question has, or as
+ * the object of a sentence ("The capital of France is Paris."). Other words might be other answers.
  */
-export function holdsWords(answer: string, target: string, extra: number): boolean {
-  const given = answer.match(token) ?? []
-  const wanted = target.match(token) ?? []
-  if (wanted.length === 0 || given.length > wanted.length + extra) return false
-  return ` ${given.join(' ')} `.includes(` ${wanted.join(' ')} `)
+export function commitsToTarget(answer: string, targets: readonly string[], question: string): boolean {
+  const normal = exactSearchNormal(answer)
+  const allForms = targets.flatMap(formsOf)
+  if (normal === '' || asks(answer, targets)) return false
+  if (allForms.includes(normal)) return true
+  if (answer.length > longestAnswer || /[\n;|]/.test(answer)) return false
+  const given = tokensOf(normal)
+  const { rest, first, last } = without(given, byLength(allForms.map(tokensOf)))
+  if (first === null) return false
+  const unknown = rest.filter(({ word }) => !idle.has(word))
+  const isKnown = unknown.length > 0 ? knownWords(targets, question, given[first] === 'no') : null
+  const adds = unknown.filter(({ word, at }) => !isKnown?.(word, at > first))
+  if (adds.length === 0) return !/[,/]\s*[,/]/.test(answer)
+  const sentence = given.slice(0, Math.max(first - 1, 0)).join(' ')
+  return (
+    last === given.length &&
+    subject.test(trimSpace(answer)) &&
+    copula.test(given[first - 1] ?? '') &&
+    !isHedged(sentence) &&
+    !isDeniedIn(answer) &&
+    !/[,:;.!](?=\s*\S)/.test(answer.replace(pointsInWords, '')) &&
+    !(claims.test(sentence) && !/(?<![\p{L}])(?:who|which|that)(?![\p{L}])/u.test(sentence)) &&
+    !/(?<![\p{L}])(?:or|and|nor)(?![\p{L}])/iu.test(sentence)
+  )
+}
+
+const byLength = (forms: readonly (readonly string[])[]): readonly (readonly string[])[] =>
+  forms.length < 2 ? forms : [...forms].sort((a, b) => b.length - a.length)
+
+/** Which words besides the idle ones may stand beside the target: those of the question, and those around yes or no. */
+function knownWords(targets: readonly string[], question: string, isNo: boolean) {
+  const isAffirmed = targets.some((target) => /^(?:yes|no)$/i.test(target.trim()))
+  const offersChoice = /(?<![\p{L}])or(?![\p{L}])/iu.test(question)
+  const asked = new Set(offersChoice ? [] : tokensOf(exactSearchNormal(question)))
+  return (word: string, isBehind: boolean): boolean =>
+    (asked.has(word) && !isHedged(word)) ||
+    (isAffirmed && (affirming.has(word) || (isNo && isBehind && denyingNo.has(word))))
+}
+
+const isDeniedIn = (answer: string): boolean => isHedged(answer) || /[~!<>]/.test(answer)
+
+const tokensOf = (normal: string): string[] => normal.match(token) ?? []
+
+interface Found {
+  /** The words besides the targets. */
+  readonly rest: readonly { readonly word: string; readonly at: number }[]
+  /** Where the first target begins and the last one ends, in words; null and 0 without any. */
+  readonly first: number | null
+  readonly last: number
+}
+
+function without(given: readonly string[], forms: readonly (readonly string[])[]): Found {
+  const rest: { word: string; at: number }[] = []
+  let first: number | null = null
+  let last = 0
+  for (let at = 0; at < given.length; ) {
+    const form = forms.find((words) => words.every((word, i) => given[at + i] === word))
+    if (form) {
+      first ??= at
+      at += form.length
+      last = at
+    } else {
+      rest.push({ word: given[at] ?? '', at })
+      at++
+    }
+  }
+  return { rest, first, last }
 }
 
 /** The targets of a search row, `{ target: text or texts }`. Throws if there are none. */
