@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
 import { arenaMarks, arenaParts, strictArenaMarks } from '../src/grading/graph/arena.ts'
 import { findingDetails, graphArena, strict } from '../src/grading/graph/finding.ts'
-import { taskNamed } from '../src/grading/graph/tasks.ts'
+import { checkGraphAnswer, taskNamed } from '../src/grading/graph/tasks.ts'
 import { boxedListText, strictBoxedListText } from '../src/grading/graph/wiz.ts'
 import { promptText } from '../src/grading/index.ts'
 
@@ -30,7 +30,7 @@ export default defineRule({
     const asksForList = promptText(prompt).includes('[')
     const text = (mode === 'strict' ? strictBoxedListText : boxedListText)(response, after, asksForList)
     const problem = { graph, ends, problemText: undefined, given: 'graph' } as const
-    const finding = task.check(problem, text, mode === 'strict' ? strict : graphArena)
+    const finding = checkGraphAnswer(task, problem, text, mode === 'strict' ? strict : graphArena)
     if (finding.status === 'budget_spent') throw new RuleTimeout(finding.reason)
     const marks = (mode === 'strict' ? strictArenaMarks : arenaMarks)(task, finding, label)
     const details = { ...findingDetails(finding), extracted: text.slice(0, 500) }

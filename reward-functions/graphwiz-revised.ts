@@ -20,7 +20,8 @@ import { latexText } from '../src/grading/latex.ts'
 
 /**
  * GraphWiz-Revised. Pays 1 for the right yes or no, number or order in the last box or after the last `###`,
- * else 0. `data_source` is the task: `cycle`, `flow`, `topology`, ...
+ * else 0, also for an answer that is denied, doubted, bounded or one of several. `data_source` is the task:
+ * `cycle`, `flow`, `topology`, ...
  *
  * Invalid: an unknown task, or a ground truth without the kind of answer that the task has.
  */
@@ -54,7 +55,7 @@ function graded(isRight: boolean, answer: string | number): Score {
 function strictAnswer(response: string, after: AnswerMark): string | null {
   const text = afterThink(response) ?? ''
   const found = after === 'box' ? strictBoxContent(text) : afterHashes(text)
-  return found === null ? null : latexText(found)
+  return found === null ? null : latexText(found.replaceAll('\\boxed{', '{'))
 }
 
 function publishedAnswer(response: string, after: AnswerMark): string | null {

@@ -4,8 +4,9 @@ import { afterHashes, publishedWizVerdict, strictWizVerdict } from '../src/gradi
 import { afterThink, promptText } from '../src/grading/index.ts'
 
 /**
- * GraphWiz. Pays 1 for the right yes or no, number or order after the last `###`, else 0. `data_source` is
- * the task: `cycle`, `flow`, `topology`, ...
+ * GraphWiz. Pays 1 for the right yes or no, number or order after the last `###`, else 0, also for an answer
+ * that is denied, doubted, bounded or one of several. `data_source` is the task: `cycle`, `flow`,
+ * `topology`, ...
  *
  * Invalid: an unknown task, or a ground truth without the kind of answer that the task has. `published` pays
  * 0 for both.

@@ -1,3 +1,4 @@
+import { isDeniedAt } from '../hedges.ts'
 import { afterThink } from '../tags.ts'
 import { checkCommonSubgraph } from './common-subgraph.ts'
 import { checkEditDistance } from './edit-distance.ts'
@@ -259,12 +260,22 @@ export function taskNamed(dataSource: string): GraphTask {
   return task
 }
 
-/** Grades an answer to one problem. Searches the thinking only if the grader has that fault. */
+/**
+ * Grades an answer to one problem. Searches the thinking and overlooks a denial of the last list only if the grader has
+ * that fault.
+ */
 export function checkGraphAnswer(
   task: GraphTask,
   problem: Problem,
   response: string,
   faults: Faults,
 ): Finding {
-  return task.check(problem, faults.thinkingIsSearched ? response : (afterThink(response) ?? ''), faults)
+  if (faults.thinkingIsSearched) return task.check(problem, response, faults)
+  const text = afterThink(response) ?? ''
+  const finding = task.check(problem, text, faults)
+  if (finding.status !== 'solution') return finding
+  const end = text.lastIndexOf(']') + 1
+  return isDeniedAt(text, text.lastIndexOf('[', end), end)
+    ? invalid('the text denies the list', finding.extracted)
+    : finding
 }

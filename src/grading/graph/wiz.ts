@@ -1,4 +1,5 @@
 import { asciiDigits, trimSpace, whiteSpace } from '../characters.ts'
+import { isBounded, isCalledWrong, isDoubted, isHedged, isTakenBack } from '../hedges.ts'
 import { latexText, slicedBox, strictBoxContent } from '../latex.ts'
 import { readDecimal } from '../number-answer.ts'
 import { afterThink } from '../tags.ts'
@@ -39,6 +40,7 @@ function isForward(order: readonly number[], nodes: ReadonlySet<number>, arcs: r
  */
 function listedNodes(text: string): number[] | null {
   const [list = text, ...more] = text.includes('[') ? innermostLists(text) : []
+  if (list !== text && isHedged(text.replace(list, ''))) return null
   const bare = list.trim().replace(/^\(|[).,]$/g, '')
   if (more.length > 0 || !/^\d{1,15}(?:\s*(?:,|->|→)\s*\d{1,15})*$/.test(bare)) return null
   return bare.split(/,|->|→/).map(Number)
@@ -117,7 +119,7 @@ export const wizTasks: ReadonlyMap<string, 'word' | 'number' | 'order'> = new Ma
 
 const numeral = /[-+]?[0-9.,]+/g
 
-/** The only number in a text, normalised. null if there is none, it is unreadable, or several differ. */
+/** The only number in a ground truth, normalised. null if there is none, it is unreadable, or several differ. */
 function onlyNumber(text: string): string | null {
   const numerals = (text.match(numeral) ?? []).filter((found) => /[0-9]/.test(found))
   const numbers = new Set(numerals.map((found) => readDecimal(withoutFinalMarks(found))))
@@ -132,12 +134,77 @@ function withoutFinalMarks(found: string): string {
   return found.slice(0, end)
 }
 
-/** `yes` or `no` if a text contains exactly one of the two words, otherwise null. */
+const yesOrNo = /(?<![\p{L}\p{N}_])(?:yes|no)(?![\p{L}\p{N}_])/gu
+
+/** `yes` or `no` if a ground truth contains exactly one of the two words, otherwise null. */
 function onlyYesNo(text: string): 'yes' | 'no' | null {
-  const words = new Set(text.toLowerCase().match(/(?<![\p{L}\p{N}_])(?:yes|no)(?![\p{L}\p{N}_])/gu))
+  const words = new Set(text.toLowerCase().match(yesOrNo))
   if (words.size !== 1) return null
   return words.has('yes') ? 'yes' : 'no'
 }
+
+/** A longer answer is more than an answer. The bound also limits the patterns' cost. */
+const longestAnswer = 2000
+
+/** Emphasis, quotes and marks of mathematics around an answer. */
+const dress =
+  /[*_`"'“”‘’$()[\]{}]|\\(?:[()[\],;! ]|(?:boxed|fbox|text(?:bf|it|rm)?|math(?:bf|it|rm)|quad|displaystyle)(?![a-z]))/gi
+
+/** What may stand before `yes` or `no`: an announcement, or for `no` the start of a sentence about what is missing. */
+const announced =
+  /(?:^|[:=,]|(?<![\p{L}\p{N}_])(?:answer|conclusion|is|so|therefore|thus|hence|definitely|clearly|certainly|simply))$/u
+const missing = /(?<![\p{L}\p{N}_])(?:there|are|has|have|had|contains?|with|exists?|since|because|as)$/u
+const clause = /[,.;:\n]|(?<![\p{L}\p{N}_])(?:so|therefore|thus|hence)(?![\p{L}\p{N}_])/gu
+
+/** What may follow `yes`: a separator, or the reason. */
+const separated =
+  /^(?:$|[.,;:!(—–\n-]|(?:because|since|as|there|it|the|this|all|every|we|you|such)(?![\p{L}\p{N}_]))/u
+
+/**
+ * The `yes` or `no` that an answer commits to: alone, announced or with a reason. null: neither, both, or one that is
+ * denied or doubted.
+ */
+function committedWord(answer: string): 'yes' | 'no' | null {
+  const word = answer.length > longestAnswer ? null : onlyYesNo(answer)
+  if (word === null) return null
+  const text = answer.toLowerCase().replace(dress, ' ')
+  const at = text.search(yesOrNo)
+  const before = text.slice(0, at).trim()
+  const after = text.slice(at + word.length).replace(/^[^\S\n]+/, '')
+  if (isDoubted(before) || (word === 'yes' ? isTakenBack : isCalledWrong)(after)) return null
+  if (word === 'yes')
+    return announced.test(before) && !isHedged(before) && separated.test(after) ? word : null
+  const begins = announced.test(before) || missing.test(before)
+  return begins && !isHedged(before.split(clause).at(-1) ?? '') ? word : null
+}
+
+const decimal = '[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\\.[0-9]+)?'
+const named = '(?:weights?|lengths?|distances?|flow|sum|costs?|total|value|answer|result)'
+const linked = `(?:is|are|was|of|equals?|be|(?:equal|sums?|adds? up|amounts?|comes?) to|${named})`
+const unit = '(?:\\s*(?:units?(?: of flow)?|edges?|hops?|steps?|nodes?|in total|total|overall))?'
+const statedNumber = new RegExp(
+  `^(?:(.*(?:(?<![\\p{L}\\p{N}_])${linked}\\s*[:=]?|[:=]))?\\s*)(${decimal})${unit}\\s*[.。]?\\s*$`,
+  'su',
+)
+
+/**
+ * The number that an answer commits to: alone, or at the end of a statement, with a unit of the task. null: none,
+ * several, or one that is denied, doubted, bounded or scaled.
+ */
+function committedNumber(answer: string): string | null {
+  if (answer.length > longestAnswer) return null
+  const text = asciiDigits(answer)
+    .replace(/[−–—‐‑](?=[0-9])/g, '-')
+    .toLowerCase()
+    .replace(dress, ' ')
+  const [, before = '', digits] = statedNumber.exec(text.trim()) ?? []
+  if (digits === undefined) return null
+  const several = /[+*/\\|]|\d\s*[:=]$|(?:is|are|=|equals?)\s*[-+]?\d/
+  if (isHedged(before) || isBounded(lastWords(before)) || several.test(before)) return null
+  return /(?<![\p{L}\p{N}_])or(?![\p{L}\p{N}_])/u.test(before) ? null : readDecimal(digits)
+}
+
+const lastWords = (text: string): string => text.split(/\s+/).slice(-6).join(' ')
 
 /** The last number of a text as the published code reads it, without sign or exponent. 0 if there is none. */
 export function lastLooseNumeral(text: string): number {
@@ -200,10 +267,9 @@ export function strictWizVerdict(task: string, groundTruth: string, answer: stri
   const kind = wizTasks.get(task)
   if (kind === 'order') return isOrder(truth, answer, prompt)
   if (kind === undefined) throw new Error(`data_source must be one of ${[...wizTasks.keys()].join(', ')}`)
-  const read = kind === 'word' ? onlyYesNo : onlyNumber
-  const goal = read(truth)
+  const goal = kind === 'word' ? onlyYesNo(truth) : (onlyNumber(truth) ?? committedNumber(truth))
   if (goal === null) throw new Error(`ground_truth has no ${kind === 'word' ? 'yes or no' : 'number'}`)
-  return read(answer) === goal
+  return (kind === 'word' ? committedWord : committedNumber)(answer) === goal
 }
 
 function isOrder(truth: string, answer: string, prompt: string): boolean {
