@@ -60,6 +60,70 @@ t.test('json-schema: multipleOf agrees with whole cents, drawn (M35)', async (t)
   }
 })
 
+/** A decimal of up to 30 digits, as digits and the power of ten that they are multiplied by. */
+interface Decimal {
+  readonly digits: bigint
+  readonly power: number
+}
+
+/** The decimals' order: negative, 0 or positive. */
+function order(a: Decimal, b: Decimal): number {
+  const power = Math.min(a.power, b.power)
+  const [x, y] = [a, b].map(({ digits, power: own }) => digits * 10n ** BigInt(own - power)) as [
+    bigint,
+    bigint,
+  ]
+  return x < y ? -1 : Number(x > y)
+}
+
+t.test('json-schema: bounds and equality agree with whole numbers, drawn', async (t) => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  t.comment(`SEED=${seed}`)
+  const random = seeded(seed)
+  const below = (limit: number) => Math.floor(random() * limit)
+  const drawn = (): Decimal => {
+    const digits = Array.from({ length: 1 + below(30) }, () => below(10)).join('')
+    return { digits: BigInt(digits) * (below(2) === 0 ? 1n : -1n), power: below(50) - 40 }
+  }
+  /** Equal now and then, or different in the last digit only. */
+  const near = ({ digits, power }: Decimal): Decimal =>
+    below(3) === 0
+      ? { digits: digits * 10n, power: power - 1 }
+      : { digits: digits * 1000n + BigInt(below(3) - 1), power: power - 3 }
+  /** One of several ways to write the number in JSON. */
+  const written = ({ digits, power }: Decimal): string => {
+    const sign = digits < 0n ? '-' : ''
+    const text = String(digits < 0n ? -digits : digits)
+    if (power >= 0) return below(2) === 0 ? `${digits}${'0'.repeat(power)}` : `${digits}e${power}`
+    if (below(3) === 0) return `${sign}${text}E${power}`
+    const padded = text.padStart(1 - power, '0')
+    return `${sign}${padded.slice(0, power)}.${padded.slice(power)}${'0'.repeat(below(3))}`
+  }
+  for (let i = 0; i < 120; i++) {
+    const limit = drawn()
+    const value = below(2) === 0 ? near(limit) : drawn()
+    const difference = order(value, limit)
+    const [text, bound] = [written(value), written(limit)]
+    const expected: Readonly<Record<string, boolean>> = {
+      [`{"maximum": ${bound}}`]: difference <= 0,
+      [`{"minimum": ${bound}}`]: difference >= 0,
+      [`{"exclusiveMaximum": ${bound}}`]: difference < 0,
+      [`{"exclusiveMinimum": ${bound}}`]: difference > 0,
+      [`{"const": ${bound}}`]: difference === 0,
+      [`{"enum": ["x", ${bound}, null]}`]: difference === 0,
+      [`{"not": {"const": ${bound}}}`]: difference !== 0,
+    }
+    for (const [schema, holds] of Object.entries(expected))
+      t.equal(fits(schema, text), Number(holds), `${text} by ${schema}`)
+    t.equal(
+      fits({ uniqueItems: true }, `[${text}, ${bound}]`),
+      Number(difference !== 0),
+      `[${text}, ${bound}]`,
+    )
+    t.equal(fits(`{"items": {"const": {"a": [${bound}]}}}`, `[{"a": [${text}]}]`), Number(difference === 0))
+  }
+})
+
 t.test('json-schema: numbers beyond a double are what is written, not what is near (M35)', async (t) => {
   const unique = { uniqueItems: true }
   t.equal(fits(unique, '[9007199254740992, 9007199254740993]'), 1)
