@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import {
-  equalsTruth,
+  decimalOf,
   explained,
   firstStatedNumber,
   lastLooseNumber,
@@ -24,9 +24,10 @@ export default defineRule({
   score({ sample: { response }, truth, options: { mode } }) {
     const strict = mode === 'strict'
     const answer = strict
-      ? numberAnswer(response, { boxes: true })
+      ? numberAnswer(response, true)
       : publishedNumbers(firstStatedNumber(response), lastLooseNumber(response, false))
-    const isRight = strict ? equalsTruth(truth) : (given: string) => given === truth
+    const wanted = strict ? decimalOf(truth) : truth
+    const isRight = (given: string): boolean => given === wanted
     return { value: progressiveCredit(answer, isRight), details: explained(answer, isRight) }
   },
 })

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import {
   decimalOf,
-  equalsTruth,
   explained,
   firstHashNumber,
   lastLooseNumber,
@@ -36,7 +35,8 @@ export default defineRule({
     const answer = strict
       ? numberAnswer(response)
       : publishedNumbers(graded ? firstHashNumber(response) : null, lastLooseNumber(response, true))
-    const isRight = strict ? equalsTruth(truth) : (given: string) => given === truth
+    const wanted = strict ? decimalOf(truth) : truth
+    const isRight = (given: string): boolean => given === wanted
     const credit = progressiveCredit(answer, isRight)
     return {
       value: graded || credit === 1 ? credit : Number(credit === 0.8),
