@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import {
-  decimalOf,
+  equalsTruth,
   explained,
   firstStatedNumber,
   lastLooseNumber,
@@ -24,10 +24,9 @@ export default defineRule({
   score({ sample: { response }, truth, options: { mode } }) {
     const strict = mode === 'strict'
     const answer = strict
-      ? numberAnswer(response, true)
+      ? numberAnswer(response, { boxes: true })
       : publishedNumbers(firstStatedNumber(response), lastLooseNumber(response, false))
-    const wanted = strict ? decimalOf(truth) : truth
-    const isRight = (given: string): boolean => given === wanted
+    const isRight = strict ? equalsTruth(truth) : (given: string) => given === truth
     return { value: progressiveCredit(answer, isRight), details: explained(answer, isRight) }
   },
 })

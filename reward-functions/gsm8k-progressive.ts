@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import {
   decimalOf,
+  equalsTruth,
   explained,
   firstHashNumber,
   lastLooseNumber,
@@ -35,8 +36,7 @@ export default defineRule({
     const answer = strict
       ? numberAnswer(response)
       : publishedNumbers(graded ? firstHashNumber(response) : null, lastLooseNumber(response, true))
-    const wanted = strict ? decimalOf(truth) : truth
-    const isRight = (given: string): boolean => given === wanted
+    const isRight = strict ? equalsTruth(truth) : (given: string) => given === truth
     const credit = progressiveCredit(answer, isRight)
     return {
       value: graded || credit === 1 ? credit : Number(credit === 0.8),

@@ -1,15 +1,11 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import {
-  afterThink,
-  answerMarkers,
-  compatible,
-  decimalOf,
+  equalsTruth,
   firstHashNumber,
   lastHashNumber,
-  lastNumber,
   lastNumeral,
-  settledAnswer,
+  numberAnswer,
 } from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
@@ -39,7 +35,7 @@ export default defineRule({
     const strict = mode === 'strict'
     const extracted = strict ? strictNumber(response, method) : published[method](response)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_number' } }
-    const right = extracted === (strict ? decimalOf(truth) : truth)
+    const right = strict ? equalsTruth(truth)(extracted) : extracted === truth
     const details = right ? { extracted } : { extracted, reason: 'unequal' }
     return { value: right ? score : format_score, parts: { correctness: Number(right) }, details }
   },
@@ -48,14 +44,8 @@ export default defineRule({
 /** The published code takes the first marked text unchanged, and the last unmarked number with its commas. */
 const published = { strict: firstHashNumber, flexible: lastNumeral, last: lastHashNumber }
 
-/**
- * The number that all markers after the thinking agree on. `flexible`: the last number if nothing is marked.
- */
+/** The marked number. `flexible`: otherwise the one that is announced, or the last one. */
 function strictNumber(response: string, method: string): string | null {
-  const answer = afterThink(compatible(response))
-  if (answer === null) return null
-  const markers = answerMarkers(answer)
-  if (markers.at(-1)?.value === null) return null
-  if (markers.length > 0) return settledAnswer(answer, markers)
-  return method === 'flexible' ? (lastNumber(answer) ?? null) : null
+  const { marked, loose } = numberAnswer(response, { bare: true })
+  return marked ?? (method === 'flexible' && marked === undefined ? (loose ?? null) : null)
 }

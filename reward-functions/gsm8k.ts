@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { decimalOf, explained, lastHashNumber, numberAnswer, publishedNumbers } from '../src/grading/index.ts'
+import {
+  equalsTruth,
+  explained,
+  lastHashNumber,
+  numberAnswer,
+  publishedNumbers,
+} from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /** An answer earns full credit only if it starts within this many code points of the end. */
@@ -21,7 +27,7 @@ export default defineRule({
     const published = mode === 'published'
     if (published && dataSource !== 'gsm8k') return { value: 0, details: { reason: 'other_data_source' } }
     const answer = published ? publishedNumbers(lastHashNumber(response), null) : numberAnswer(response)
-    const isRight = (given: string): boolean => given === (published ? truth : decimalOf(truth))
+    const isRight = published ? (given: string) => given === truth : equalsTruth(truth)
     const details = explained(answer, isRight)
     const { marked, tail = 0 } = answer
     if (marked === undefined) return { value: published && response.includes('####') ? 0.05 : 0, details }

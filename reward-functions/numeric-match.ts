@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
 import {
-  answerAt,
   answerPlaces,
   equalFractions,
   finalNumber,
+  numberAt,
   soleNumber,
   valueOfNumber,
 } from '../src/grading/index.ts'
@@ -23,7 +23,7 @@ export default defineRule({
     return z.NEVER
   }),
   options: z.strictObject({
-    /** `final`: the boxed number, or else the one after `####`, in `<answer>` or the last one, in this order. */
+    /** `final`: the number in the last box, line after `####`, `<answer>` or announcement, or else the last one. */
     place: z.enum(['final', ...answerPlaces]).default('final'),
     /** Largest absolute difference that counts as equal. */
     absolute: z.number().min(0).default(0),
@@ -32,9 +32,7 @@ export default defineRule({
   }),
   range: [0, 1],
   score({ sample: { response }, truth, options: { place, absolute, relative } }): Score {
-    const answer = place === 'final' ? { text: null } : answerAt(response, place)
-    const found =
-      'reason' in answer ? answer : answer.text === null ? finalNumber(response) : soleNumber(answer.text)
+    const found = place === 'final' ? finalNumber(response) : numberAt(response, place)
     if ('reason' in found) return { value: 0, details: { reason: found.reason } }
     const value = valueOfNumber(found.number)
     if (value === null) return { value: 0, details: { reason: 'no_number' } }
@@ -42,7 +40,9 @@ export default defineRule({
     const difference = Math.abs(Number(value.numerator) / Number(value.denominator) - wanted)
     const right =
       equalFractions(value, truth) ||
-      (absolute + relative > 0 && difference <= Math.max(absolute, relative * Math.abs(wanted)))
+      (absolute + relative > 0 &&
+        Number.isFinite(wanted) &&
+        difference <= Math.max(absolute, relative * Math.abs(wanted)))
     const extracted = found.number.slice(0, 100)
     return { value: Number(right), details: right ? { extracted } : { extracted, reason: 'unequal' } }
   },

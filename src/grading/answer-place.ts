@@ -1,20 +1,27 @@
 import { isBlank } from '../core/sample/sample.ts'
+import { type AnswerKind, type AnswerPlace, answerPlaces, finalAnswer } from './answer/final-answer.ts'
 import { trimSpace } from './characters.ts'
-import { boxContents } from './latex.ts'
-import { afterThink, blocks, isNested, soleBetween } from './tags.ts'
 
-/** Where a response may state its answer, after its thinking. `whole` is the whole text. */
-export const answerPlaces = ['whole', 'tag', 'boxed', 'hashes', 'last_line'] as const
-export type AnswerPlace = (typeof answerPlaces)[number]
+export type { AnswerPlace }
+export { answerPlaces }
 
 /** The answer's text without outer white space, or why there is none. */
-export type PlacedAnswer =
-  | { readonly text: string }
-  | { readonly reason: 'thinking_unclosed' | 'no_answer' | 'contradiction' }
+export type PlacedAnswer = { readonly text: string } | { readonly reason: string }
+
+/** Any text, as it was sent. */
+const textKind: AnswerKind<string> = {
+  isVerbatim: true,
+  read(whole) {
+    const text = trimSpace(whole)
+    return isBlank(text) ? { reason: 'no_answer' } : { answer: text, rest: '' }
+  },
+  same: (a, b) => a === b,
+  another: () => null,
+}
 
 /**
- * The answer that a response states at a place: the only `<answer>`, or what all boxes or all lines after
- * `####` agree on.
+ * The answer that a response states at a place: the last one, unless the words around it deny or doubt it, or
+ * another one contradicts it.
  *
  * @example
  * ```ts
@@ -24,23 +31,7 @@ export type PlacedAnswer =
  * const text = 'text' in answer ? answer.text : null // '42'
  * ```
  */
-export function answerAt(response: string, place: AnswerPlace): PlacedAnswer {
-  const answer = afterThink(response)
-  if (answer === null) return { reason: 'thinking_unclosed' }
-  if (place === 'tag' && isNested(answer, '<answer>', '</answer>')) return { reason: 'contradiction' }
-  const stated = statements[place](answer).map(trimSpace)
-  const [first] = stated
-  if (first === undefined || isBlank(first)) return { reason: 'no_answer' }
-  return stated.every((text) => text === first) ? { text: first } : { reason: 'contradiction' }
-}
-
-const statements: Readonly<Record<AnswerPlace, (text: string) => readonly string[]>> = {
-  whole: (text) => [text],
-  tag(text) {
-    const sole = soleBetween(text, '<answer>', '</answer>')
-    return sole === null ? blocks(text, '<answer>', '</answer>') : [sole]
-  },
-  boxed: boxContents,
-  hashes: (text) => Array.from(text.matchAll(/#{4,}([^\n]*)/g), ([, line = '']) => line),
-  last_line: (text) => [trimSpace(text).split('\n').at(-1) ?? ''],
+export function answerAt(response: string, place: (typeof answerPlaces)[number]): PlacedAnswer {
+  const found = finalAnswer(response, textKind, [place])
+  return 'answer' in found ? { text: found.answer } : { reason: found.reason }
 }

@@ -1,6 +1,7 @@
 /** Pure readers of model text. All input is hostile: no reader throws or takes more than n log n time. */
 
 export { isBlank, promptText } from '../core/sample/sample.ts'
+export * from './answer/choice.ts'
 export * from './answer-place.ts'
 export * from './arithmetic.ts'
 export * from './characters.ts'
@@ -15,7 +16,6 @@ export * from './repetition.ts'
 export * from './rider.ts'
 export * from './search-answer.ts'
 export * from './similarity.ts'
-export * from './stated-choice.ts'
 export * from './tags.ts'
 export * from './verdicts.ts'
 export * from './words.ts'

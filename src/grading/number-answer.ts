@@ -1,16 +1,7 @@
-import { answerAt } from './answer-place.ts'
-import { type Fraction, fractions, readFraction } from './arithmetic.ts'
-import {
-  asciiDigits,
-  compatible,
-  countCodePoints,
-  isSpace,
-  lastCodePoints,
-  trimSpace,
-  whiteSpace,
-} from './characters.ts'
-import { boxContents } from './latex.ts'
-import { afterThink } from './tags.ts'
+import { type AnswerPlace, type FinalAnswer, finalAnswer } from './answer/final-answer.ts'
+import { numberKind, truthNumber, unmarkedNumber, type WholeNumber } from './answer/number.ts'
+import { equalFractions, type Fraction } from './arithmetic.ts'
+import { compatible, isSpace, lastCodePoints, trimSpace, whiteSpace } from './characters.ts'
 
 /** A pattern for digits with an optional fraction. Commas may separate groups of three. */
 const unsigned = '(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\\.[0-9]+)?'
@@ -84,92 +75,9 @@ function signBefore(text: string, at: number): string {
   return before === '' || isSpace(before) || '=($:'.includes(before) ? '-' : ''
 }
 
-/** A mark that announces the final answer. */
-interface Marker {
-  /** UTF-16 offsets of the mark's start, and of the end of its number (or of the mark if it has none). */
-  readonly start: number
-  readonly end: number
-  /** The normalised number, or null if none follows. */
-  readonly value: string | null
-}
-
-const wrapper = '(?:\\*|\\\\\\(|\\\\?\\$|[€£¥]|\\\\boxed\\{)'
-/**
- * A number's right border: the end, or anything except a digit, a letter, or a dot or comma inside a longer
- * number.
- */
-const border = `(?![\\p{Nd}\\p{L}]|[.,](?![${whiteSpace}*}]|$))`
-const number = new RegExp(`[ \\t]*${wrapper}*([+-]?${unsigned})${border}`, 'uy')
-
-/** Every run of four or more `#` in a text in NFKC form, with the number after it on the same line. */
-export function answerMarkers(text: string): Marker[] {
-  return Array.from(text.matchAll(/#{4,}/g), ({ index: start, 0: run }) => {
-    number.lastIndex = start + run.length
-    const digits = number.exec(text)?.[1]
-    return digits === undefined
-      ? { start, end: start + run.length, value: null }
-      : { start, end: number.lastIndex, value: readDecimal(digits) }
-  })
-}
-
-const box = new RegExp(`\\\\boxed\\{[ \\t]*(?:\\\\?\\$)?([+-]?${unsigned})[ \\t]*\\}`, 'g')
-
-/** Every `\boxed{...}` that holds only a number, optionally after a `$`. */
-function boxedNumbers(text: string): Marker[] {
-  return Array.from(text.matchAll(box), ({ index: start, 0: all, 1: digits = '' }) => {
-    return { start, end: start + all.length, value: readDecimal(digits) }
-  })
-}
-
-/**
- * The number that all readable marks agree on, or the last one if words precede it as a correction. null:
- * contradiction, or none.
- */
-export function settledAnswer(text: string, markers: readonly Marker[]): string | null {
-  const readable = markers.filter((marker) => marker.value !== null)
-  const last = readable.at(-1)
-  if (!last) return null
-  if (readable.every((marker) => marker.value === last.value)) return last.value
-  const previous = readable.at(-2)
-  return /\p{L}/u.test(text.slice(previous?.end, last.start)) ? last.value : null
-}
-
 /** True if a line without `####` contains a letter. A bare answer shows no work. */
 function hasWords(text: string): boolean {
   return text.split(/[\n\r]/).some((line) => !line.includes('####') && /\p{L}/u.test(line))
-}
-
-const digits = `(?:${unsigned}|\\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![\\p{N}]|[.,][0-9]|[eE][+-]?[0-9])`
-const signed = `(?:(?<![^\\s(=:$[{])[+-])?(?:\\\\?[$€£¥])?${digits}`
-const written = new RegExp(
-  `(-?)\\\\[dt]?frac\\{(-?${digits})\\}\\{(${digits})\\}|(?<![\\p{L}\\p{N}_.,])(${signed})(?:[ ]?/[ ]?(${digits}))?`,
-  'gu',
-)
-const currencySign = /\\?[$€£¥]/
-
-/**
- * All numbers in a text, from left to right: decimals with commas and exponents, `3/4`, `\frac{3}{4}`. Digits
- * inside a word do not count.
- */
-const writtenNumbers = (text: string): string[] => found(plainText(text)).map(({ number }) => number)
-
-/**
- * Converts digits of any script to ASCII, and the typographic minus. Powers and one-character fractions are
- * unchanged.
- */
-const plainText = (text: string): string => asciiDigits(text.replaceAll('−', '-'))
-
-function found(text: string): { readonly number: string; readonly at: number }[] {
-  return Array.from(
-    text.matchAll(written),
-    ({ index: at, 1: sign, 2: top, 3: bottom, 4: number, 5: divisor }) => {
-      if (top !== undefined) return { number: `${sign}${top}/${bottom}`, at }
-      return {
-        number: `${number?.replace(currencySign, '')}${divisor === undefined ? '' : `/${divisor}`}`,
-        at,
-      }
-    },
-  )
 }
 
 /**
@@ -183,20 +91,12 @@ function found(text: string): { readonly number: string; readonly at: number }[]
  * ```
  */
 export function valueOfNumber(number: string): Fraction | null {
-  const [top, bottom] = number.split('/').map((part) => readFraction(decimal(part)))
-  if (!top) return null
-  return bottom === undefined ? top : bottom && fractions.divide(top, bottom)
+  return truthNumber(number)?.value ?? null
 }
 
-/** `--` remains if both `\frac` and its numerator have a minus. */
-const decimal = (number: string): string =>
-  number
-    .replaceAll(',', '')
-    .replace(/^--/, '')
-    .replace(/^([+-]?)\./, '$10.')
-
 /**
- * The final number of a response: in its boxes, else after `####`, else in `<answer>`, else its last number.
+ * The final number of a response: in its last box, line after `####`, `<answer>` or announcement, or else its
+ * last number.
  *
  * @example
  * ```ts
@@ -207,32 +107,18 @@ const decimal = (number: string): string =>
  * ```
  */
 export function finalNumber(response: string): { readonly number: string } | { readonly reason: string } {
-  const answer = afterThink(response)
-  if (answer === null) return { reason: 'thinking_unclosed' }
-  for (const place of ['boxed', 'hashes', 'tag'] as const) {
-    const marked = place === 'boxed' ? boxContents(answer).length > 0 : answer.includes(marks[place])
-    if (!marked) continue
-    const stated = answerAt(answer, place)
-    if ('reason' in stated) return stated
-    const sole = soleNumber(stated.text)
-    return 'reason' in sole ? sole : lastWritten(stated.text)
-  }
-  return lastWritten(answer)
+  const found = finalAnswer(response, numberKind, ['boxed', 'hashes', 'tag', 'phrase'], unmarkedNumber)
+  return 'answer' in found ? { number: found.answer.written } : { reason: found.reason }
 }
 
-function lastWritten(text: string): { readonly number: string } | { readonly reason: string } {
-  const plain = plainText(text)
-  const last = found(plain).at(-1)
-  if (last === undefined) return { reason: 'no_number' }
-  return hedge.test(plain.slice(Math.max(0, last.at - 40), last.at))
-    ? { reason: 'hedged' }
-    : { number: last.number }
+/** The number at one place of a response, or why there is none. */
+export function numberAt(
+  response: string,
+  place: AnswerPlace,
+): { readonly number: string } | { readonly reason: string } {
+  const found = finalAnswer(response, numberKind, [place])
+  return 'answer' in found ? { number: found.answer.written } : { reason: found.reason }
 }
-
-/** Words that retract the next number, or make it one of several. */
-const hedge = /(?:\b(?:or|nor|not|rule[sd]? out)|n['’]t)\s+(?:be\s+|equal\s+(?:to\s+)?|exactly\s+)?[$\\(*]*$/i
-
-const marks = { hashes: '####', tag: '<answer>' }
 
 /**
  * The only number in a text, or why there is not exactly one.
@@ -245,9 +131,7 @@ const marks = { hashes: '####', tag: '<answer>' }
  * ```
  */
 export function soleNumber(text: string): { readonly number: string } | { readonly reason: string } {
-  const [number, other] = writtenNumbers(text)
-  if (number === undefined) return { reason: 'no_number' }
-  return other === undefined ? { number } : { reason: 'several_numbers' }
+  return numberAt(text, 'whole')
 }
 
 /** The final number that a response states. */
@@ -258,28 +142,49 @@ interface NumberAnswer {
   readonly loose: string | null | undefined
   /** Code points from the last mark to the end of the text. */
   readonly tail?: number
-  readonly reason?: 'no_words' | 'thinking_unclosed' | 'no_number_after_marker' | 'contradiction'
+  readonly reason?: string
 }
 
 const nothing = { marked: undefined, loose: undefined }
 
 /**
- * The answer after the thinking: the number that all `####` agree on (with `boxes`: otherwise all numeric
- * boxes), or else the last number.
+ * The answer after the thinking: the number after the last `####` (with `boxes`, or in the last box), or else
+ * the last number. A response without words shows no work and has no answer, except with `bare`.
  */
-export function numberAnswer(response: string, boxes = false): NumberAnswer {
-  const text = compatible(response)
-  if (!hasWords(text)) return { ...nothing, reason: 'no_words' }
-  const answer = afterThink(text)
-  if (answer === null) return { ...nothing, reason: 'thinking_unclosed' }
-  const markers = answerMarkers(answer)
-  if (markers.at(-1)?.value === null) return { ...nothing, reason: 'no_number_after_marker' }
-  const marks = markers.length === 0 && boxes ? boxedNumbers(answer) : markers
-  if (marks.length === 0) return { marked: undefined, loose: lastNumber(answer) }
-  const marked = settledAnswer(answer, marks)
-  const tail = countCodePoints(answer.slice(marks.at(-1)?.start))
-  const reading = { marked, loose: undefined, tail }
-  return marked === null ? { ...reading, reason: 'contradiction' } : reading
+export function numberAnswer(response: string, { boxes = false, bare = false } = {}): NumberAnswer {
+  if (!bare && !hasWords(response)) return { ...nothing, reason: 'no_words' }
+  const marks = boxes ? (['hashes', 'boxed'] as const) : (['hashes'] as const)
+  const found = finalAnswer(response, numberKind, marks, looseNumber)
+  if ('reason' in found) {
+    if (found.kind === undefined) {
+      if (found.reason === 'thinking_unclosed') return { ...nothing, reason: found.reason }
+      return { marked: undefined, loose: found.reason === 'no_number' ? undefined : null }
+    }
+    if (found.reason === 'no_number') return { ...nothing, reason: 'no_number_after_marker' }
+    return { marked: null, loose: undefined, reason: found.reason }
+  }
+  const { answer, kind, tail } = found
+  if (kind === null) return { marked: undefined, loose: answer.written }
+  return { marked: answer.written, loose: undefined, tail }
+}
+
+/** The number that a text without marks announces, or else its last one. */
+function looseNumber(text: string): FinalAnswer<WholeNumber> {
+  const found = finalAnswer(text, numberKind, ['boxed', 'tag', 'phrase'], unmarkedNumber)
+  return 'answer' in found ? { ...found, kind: null } : { reason: found.reason }
+}
+
+/** Whether a number of an answer equals a ground truth, by exact value. */
+export function equalsTruth(truth: unknown): (given: string) => boolean {
+  const wanted = truthNumber(truth)?.value
+  let last: { readonly given: string; readonly isEqual: boolean } | undefined
+  return (given) => {
+    if (last?.given !== given) {
+      const value = truthNumber(given)?.value
+      last = { given, isEqual: value !== undefined && wanted !== undefined && equalFractions(value, wanted) }
+    }
+    return last.isEqual
+  }
 }
 
 /** Details of a score: the number that counts, and why it earns less than full marks. */

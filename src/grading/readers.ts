@@ -2,7 +2,9 @@
  * `reward-gateway/grading`: readers of model text for authors of reward functions. They are pure and never
  * throw, and hostile text costs at most n log n. Readers for this package's own functions are in index.ts.
  */
+
 export { isBlank } from '../core/sample/sample.ts'
+export { type StatedChoice, statedChoice } from './answer/choice.ts'
 export { type AnswerPlace, answerAt, answerPlaces, type PlacedAnswer } from './answer-place.ts'
 export { equalFractions, type Fraction, readFraction } from './arithmetic.ts'
 export {
@@ -28,7 +30,6 @@ export {
   similarityMetrics,
   textSimilarity,
 } from './similarity.ts'
-export { type StatedChoice, statedChoice } from './stated-choice.ts'
 export {
   afterThink,
   blocks,

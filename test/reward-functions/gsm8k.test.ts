@@ -86,7 +86,7 @@ t.test('gsm8k-boxed keeps its contract', async (t) => {
 t.test('gsm8k-boxed: a box counts where no marker does', async (t) => {
   t.equal(boxed(`${work}\\boxed{$42.0}`), 1)
   t.equal(boxed(`${work}\\boxed{ \\$42 }`), 1)
-  t.equal(boxed(`${work}\\boxed{41}\n#### 42`), 1)
+  t.equal(boxed(`${work}\\boxed{41}\n#### 42`), 0.1, 'a box and a mark that differ')
   t.equal(boxed(`${work}\\boxed{41} no, \\boxed{42}`), 1)
   t.equal(boxed(`${work}\\boxed{41}`), 0.1)
   t.equal(boxed(`${work}\\boxed{x} = 42`), 0.8)
@@ -116,7 +116,6 @@ t.test('gsm8k-progressive keeps its contract', async (t) => {
       'a comma that parts no thousands': { response: `${work}#### 4,2`, groundTruth: '42' },
       'no work': { response: '#### 42', groundTruth: '42' },
       'a withdrawn answer': { response: `${work}#### 42\nNo, #### 41`, groundTruth: '42' },
-      'an exponent': { response: `${work}#### 4.2e1`, groundTruth: '42' },
       'thinking without an end': { response: '<think>so\n#### 42', groundTruth: '42' },
     },
   })
@@ -133,6 +132,7 @@ t.test('gsm8k-progressive: equal values are equal however they are written', asy
     '+42',
     '42.00',
     '42 jars',
+    '4.2e1',
     '  42',
   ]
   for (const answer of answers) t.equal(progressive(`${work}#### ${answer}`, '42'), 1, answer)
@@ -149,9 +149,9 @@ t.test('gsm8k-progressive: credit falls with the place and the rightness of the 
     ['The answer is 41.', '42', 0.05],
     ['#### 41', '42', 0.1],
     ['#### none', '42', 0],
-    ['So 50-42', '42', 0.8], // a minus after a number is an operator
+    ['So 50-42', '42', 0.05], // a range
     ['So x = -42', '-42', 0.8],
-    ['So ...42', '42', 0.8],
+    ['So ... 42', '42', 0.8],
     ['Either 41,42', '42', 0.05],
   ] as const)
     t.equal(progressive(`${work}${said}`, truth), credit, said)

@@ -9,26 +9,31 @@ const signs = [
   ['cent', /¢|\\cents?(?![a-z])/],
 ] as const
 
-const hint = /[$€£¥₹¢]|\\cent|[A-Z]{3}/
 const currencies: ReadonlySet<string> = new Set(signs.map(([currency]) => currency))
+const written = /\\\$|[€£¥₹¢]|\\cent|USD|EUR|GBP|RMB/
 
-/** The units in an answer and the currencies that its text names. */
-export function unitsOf(text: string, of: Expression | null): ReadonlySet<string> {
-  const head = text.slice(0, 4000)
-  const found = new Set(of === null ? [] : measures(of))
-  if (!hint.test(head)) return found
-  for (const [currency, sign] of signs) if (sign.test(head)) found.add(currency)
-  // Dollar signs in pairs delimit mathematics.
-  if (head.replace(/\\\$/g, '').split('$').length % 2 === 0) found.add('dollar')
-  return found
-}
+/** Whether a text names money by a sign or a code. Dollar signs in pairs delimit mathematics. */
+export const namesMoney = (text: string): boolean =>
+  written.test(text) || (text.includes('$') && text.split('$').length % 2 === 0)
 
 /** Whether an answer names a unit that the truth lacks, where both name some and money is among them. */
-export function hasOtherMoney(truth: ReadonlySet<string>, answer: ReadonlySet<string>): boolean {
-  if (truth.size === 0 || answer.size === 0) return false
-  return (
-    [...truth, ...answer].some((unit) => currencies.has(unit)) && [...answer].some((unit) => !truth.has(unit))
-  )
+export function isOtherMoney(
+  truth: string,
+  gold: Expression | undefined,
+  answer: string,
+  read: Expression | undefined,
+): boolean {
+  const [want, have] = [unitsOf(truth, gold), unitsOf(answer, read)]
+  const isMoney = want.size > 0 && [...want, ...have].some((unit) => currencies.has(unit))
+  return isMoney && [...have].some((unit) => !want.has(unit))
+}
+
+/** The units in an answer and the currencies that its text names. */
+function unitsOf(text: string, of: Expression | undefined): ReadonlySet<string> {
+  const found = new Set(of === undefined ? [] : measures(of))
+  for (const [currency, sign] of signs) if (sign.test(text)) found.add(currency)
+  if (text.replace(/\\\$/g, '').split('$').length % 2 === 0) found.add('dollar')
+  return found
 }
 
 function measures(of: Expression): readonly string[] {

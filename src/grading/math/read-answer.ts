@@ -11,7 +11,7 @@ import {
 } from './expression.ts'
 import { rational } from './rational.ts'
 import { AtomReader } from './read-atom.ts'
-import { NotMathematics, type Token, tokenize } from './tokens.ts'
+import { NotMathematics, notMathematics, type Token, tokenize } from './tokens.ts'
 import { canonicalUnit, readQuantity } from './units.ts'
 import { functionNames } from './vocabulary.ts'
 
@@ -31,7 +31,7 @@ abstract class TermReader extends AtomReader {
     for (;;) {
       const sign = this.peek()
       if (sign?.kind !== 'sign' || !/^(?:[+-]|\+-|-\+)$/.test(sign.text)) return sum(terms)
-      if (this.endsWithUnit(terms.at(-1))) throw new NotMathematics()
+      if (this.endsWithUnit(terms.at(-1))) throw notMathematics
       terms.push(this.signed(() => this.term(), false))
     }
   }
@@ -46,7 +46,7 @@ abstract class TermReader extends AtomReader {
       if (sign.text === '-') return negated(of)
       return { kind: 'either', of, first: sign.text === '+-' ? 1 : -1 }
     }
-    if (first && sign === undefined) throw new NotMathematics()
+    if (first && sign === undefined) throw notMathematics
     return read()
   }
 
@@ -73,8 +73,7 @@ abstract class TermReader extends AtomReader {
     const next = this.factor()
     if (!isNumber) return this.mixed(value, next)
     // `1 1/2` is the only case of two adjacent numbers.
-    if (value.kind !== 'number' || !spaced || next.kind !== 'number' || !this.takes('/'))
-      throw new NotMathematics()
+    if (value.kind !== 'number' || !spaced || next.kind !== 'number' || !this.takes('/')) throw notMathematics
     return this.mixed(value, { kind: 'quotient', over: next, under: this.factor() })
   }
 
@@ -127,7 +126,7 @@ abstract class TermReader extends AtomReader {
       this.needs('}')
       return { kind: 'degrees', of: base }
     }
-    if (this.takes("'") || this.takes('*')) throw new NotMathematics()
+    if (this.takes("'") || this.takes('*')) throw notMathematics
     return { kind: 'power', base, exponent: this.nested(() => this.signed(() => this.exponent(), true)) }
   }
 
@@ -142,7 +141,7 @@ abstract class TermReader extends AtomReader {
     if (subscript === '_') return of
     const base = Number(subscript.slice(1))
     const whole = of.kind === 'number' && of.decimals === null && of.value.d === 1n && of.value.n >= 0n
-    if (!whole || !(base >= 2 && base <= 36)) throw new NotMathematics()
+    if (!whole || !(base >= 2 && base <= 36)) throw notMathematics
     return { kind: 'numeral', digits: `${of.value.n}`, base }
   }
 
@@ -164,9 +163,9 @@ abstract class TermReader extends AtomReader {
   }
 
   private quantity(of: Expression, written: string): Expression {
-    if (isRemark(written) || (canonicalUnit(written) === null && hasSymbols(of))) throw new NotMathematics()
+    if (isRemark(written) || (canonicalUnit(written) === null && hasSymbols(of))) throw notMathematics
     const read = readQuantity(written, this.knows)
-    if (read === null) throw new NotMathematics()
+    if (read === null) throw notMathematics
     const { size, unit } = read
     return { kind: 'measured', of: size === 1n ? of : product([of, number(rational(size))]), unit }
   }
@@ -187,7 +186,7 @@ class AnswerReader extends TermReader {
     const value = this.list()
     this.takes('.')
     while (this.takes(',') || this.takes(';'));
-    if (this.peek() !== undefined) throw new NotMathematics()
+    if (this.peek() !== undefined) throw notMathematics
     return value
   }
 
@@ -207,7 +206,7 @@ class AnswerReader extends TermReader {
       let worded = false
       while (this.takes(sign) || (sign === ',' && this.isSign('and'))) if (this.takes('and')) worded = true
       if (this.peek() === undefined || this.isSign('.')) {
-        if (worded) throw new NotMathematics()
+        if (worded) throw notMathematics
         break
       }
       items.push(read())

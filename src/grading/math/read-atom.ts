@@ -1,7 +1,7 @@
 import { OverBudget } from './budget.ts'
 import { type Expression, number, type Of, product, sum } from './expression.ts'
 import { add, decimal, multiply, power, rational } from './rational.ts'
-import { Cursor, NotMathematics, type Token } from './tokens.ts'
+import { Cursor, notMathematics, type Token } from './tokens.ts'
 import { functionNames } from './vocabulary.ts'
 
 const ten = rational(10n)
@@ -49,7 +49,7 @@ export abstract class AtomReader extends Cursor {
 
   private word({ text }: Token): Expression {
     if (/^[RQZNC]$/.test(text)) return { kind: 'symbol', name: `set ${text}` }
-    throw new NotMathematics()
+    throw notMathematics
   }
 
   private name({ text }: Token): Expression {
@@ -107,7 +107,7 @@ export abstract class AtomReader extends Cursor {
       this.needs(text === 'floor(' ? 'floor)' : 'ceil)')
       return { kind: 'call', name: text.slice(0, -1), args: [of] }
     }
-    throw new NotMathematics()
+    throw notMathematics
   }
 
   private brackets(open: '(' | '['): Expression {
@@ -116,9 +116,9 @@ export abstract class AtomReader extends Cursor {
     const inner = this.list()
     this.bars = bars
     const close = this.next().text
-    if (close !== ')' && close !== ']') throw new NotMathematics()
+    if (close !== ')' && close !== ']') throw notMathematics
     if (inner.kind === 'list') return { kind: 'tuple', items: inner.items, open, close }
-    if ((open === '(') !== (close === ')')) throw new NotMathematics()
+    if ((open === '(') !== (close === ')')) throw notMathematics
     return inner
   }
 
@@ -148,7 +148,7 @@ export abstract class AtomReader extends Cursor {
     if (text === 'sqrt') return this.root()
     if (text.startsWith('begin ')) return this.environment(text.slice(6))
     if (functionNames.has(text)) return this.application(text)
-    throw new NotMathematics()
+    throw notMathematics
   }
 
   /** The argument of a LaTeX command: braces, one digit, or one atom. */
@@ -170,7 +170,7 @@ export abstract class AtomReader extends Cursor {
     const base = this.takes('_') ? this.argument() : null
     const exponent = this.takes('^') ? this.argument() : null
     const open = this.peek()
-    if (open === undefined) throw new NotMathematics()
+    if (open === undefined) throw notMathematics
     const grouped = open.kind === 'sign' && (open.text === '(' || open.text === '{' || open.text === '[')
     const of = grouped ? this.atom() : this.juxtaposed()
     const args = of.kind === 'tuple' || of.kind === 'list' ? of.items : [of]
@@ -186,13 +186,13 @@ export abstract class AtomReader extends Cursor {
   private environment(name: string): Expression {
     if (name === 'array' && this.isSign('{')) while (!this.takes('}')) this.next()
     if (rowsOfLines.test(name)) return this.lines(name)
-    if (!matrices.test(name)) throw new NotMathematics()
+    if (!matrices.test(name)) throw notMathematics
     const rows: Expression[][] = []
     while (!this.takesCommand(`end ${name}`)) {
       const row = [this.sum()]
       while (this.takes('&')) row.push(this.sum())
       rows.push(row)
-      if (!this.takes('row') && this.peek()?.kind !== 'command') throw new NotMathematics()
+      if (!this.takes('row') && this.peek()?.kind !== 'command') throw notMathematics
     }
     return { kind: 'matrix', rows }
   }
@@ -203,7 +203,7 @@ export abstract class AtomReader extends Cursor {
       this.takes('&')
       items.push(this.relation())
       if (!this.takes(',')) this.takes('and')
-      if (!this.takes('row') && this.peek()?.kind !== 'command') throw new NotMathematics()
+      if (!this.takes('row') && this.peek()?.kind !== 'command') throw notMathematics
     }
     return { kind: 'list', items }
   }

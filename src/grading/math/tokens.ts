@@ -103,7 +103,7 @@ class Lexer {
 
   private next(): void {
     const character = this.text[this.at] ?? ''
-    if (character === '~' && this.text[this.at + 1] === '~') throw new NotMathematics()
+    if (character === '~' && this.text[this.at + 1] === '~') throw notMathematics
     if (/\s|~/.test(character) || '$€£¥₹"`'.includes(character)) {
       this.at++
       this.spaced = true
@@ -177,19 +177,19 @@ class Lexer {
         ? /^\s*(?:[A-Za-z0]|\\[A-Za-z]+)/.exec(this.text.slice(this.at, this.at + 40))?.[0]
         : braced
     const [, letter, command] = letterName.exec(written ?? '') ?? []
-    if (written === undefined || !(letter || command || capitals.test(written))) throw new NotMathematics()
+    if (written === undefined || !(letter || command || capitals.test(written))) throw notMathematics
     if (free.has(name) || (!command && capitals.test(written))) {
       this.at = start
       return
     }
-    if (command && !symbolNames.has(synonyms.get(command) ?? command)) throw new NotMathematics()
+    if (command && !symbolNames.has(synonyms.get(command) ?? command)) throw notMathematics
     if (braced === '') this.at += written.length
     this.push('name', `${name} ${letter ?? command}`)
   }
 
   /** A colour that shows on paper. */
   private colour(): void {
-    if (!colours.has(this.argument())) throw new NotMathematics()
+    if (!colours.has(this.argument())) throw notMathematics
   }
 
   private prose(written: string): void {
@@ -232,6 +232,9 @@ class Lexer {
 /** Thrown if an answer is not in the grammar, and caught by `readAnswer`. */
 export class NotMathematics extends Error {}
 
+/** The only instance: nobody reads its stack, and to take one costs more than to read an answer. */
+export const notMathematics = new NotMathematics()
+
 /** A position in the tokens of one answer, with the remaining budget. */
 export abstract class Cursor {
   protected at = 0
@@ -249,7 +252,7 @@ export abstract class Cursor {
 
   protected next(): Token {
     const token = this.tokens[this.at++]
-    if (token === undefined) throw new NotMathematics()
+    if (token === undefined) throw notMathematics
     this.nodes.spend()
     return token
   }
@@ -267,7 +270,7 @@ export abstract class Cursor {
   }
 
   protected needs(text: string): void {
-    if (!this.takes(text)) throw new NotMathematics()
+    if (!this.takes(text)) throw notMathematics
   }
 
   protected takesCommand(text: string): boolean {

@@ -3,7 +3,7 @@ import { equalAnswers } from './compare.ts'
 import type { Comparison, Decision } from './decision.ts'
 import { constantValue } from './evaluate.ts'
 import { children, type Expression, namesIn } from './expression.ts'
-import { hasOtherMoney, unitsOf } from './money.ts'
+import { isOtherMoney, namesMoney } from './money.ts'
 import { numberInWords } from './number-words.ts'
 import { approximation, plainForm } from './plain-form.ts'
 import { readAnswer } from './read-answer.ts'
@@ -23,9 +23,11 @@ function wording(answer: string): string {
   const styled = written.replace(style, '')
   // Braces have a meaning after a command, a power or a subscript.
   const plain = (/[\\^_]/.test(styled) ? styled : styled.replace(/[{}]/g, '')).replace(/(?<![.])[.,;。]$/, '')
-  if (plain.length < written.length && numerals(plain) !== numerals(written)) return written
+  if (parted.test(written) && numerals(plain) !== numerals(written)) return written
   return sameInAnyCase.test(plain) ? plain.toLowerCase() : plain
 }
+
+const parted = /\d[\\$\s~{}]/
 
 /** How many runs of digits a text has. Without what separates two runs it would be another number. */
 const numerals = (text: string): number => text.match(/\d+/g)?.length ?? 0
@@ -39,6 +41,7 @@ const quotes = [
 
 /** Without marks around the whole of it that only dress: bold, code, and zero-width characters at its ends. */
 function undressed(answer: string): string {
+  if (isPlain(answer.charAt(0)) && isPlain(answer.charAt(answer.length - 1))) return answer
   let text = trimmed(answer, blanks)
   for (const [open, close] of quotes) {
     const inner = text.slice(open.length, -close.length)
@@ -47,6 +50,8 @@ function undressed(answer: string): string {
   }
   return text
 }
+
+const isPlain = (character: string): boolean => /^[!-)+-^a-}]$/.test(character)
 
 function trimmed(text: string, what: string): string {
   let [start, end] = [0, text.length]
@@ -131,10 +136,9 @@ export interface MathTruth {
   readonly wording: string
   readonly choice: string | null
   readonly readings: readonly Expression[]
-  /** Units and currencies that it names. */
-  readonly units: ReadonlySet<string>
   /** Its text, whose words an answer may repeat. */
   readonly text: string
+  readonly isMoney: boolean
 }
 
 /** The verdict on a response. */
@@ -173,8 +177,8 @@ export function readMathTruth(text: string): MathTruth | null {
     wording: spelled,
     choice: choiceLetter(answer),
     readings: read,
-    units: unitsOf(answer, read[0] ?? null),
     text: answer.slice(0, 2000),
+    isMoney: namesMoney(answer.slice(0, 2000)),
   }
 }
 
@@ -196,8 +200,8 @@ function sameAs(truth: MathTruth, { words, expression }: Statement, how: Compari
   if (expression === null || expression.trim() === '') return refused('no_answer')
   const read = readings(expression, (word) => hasWord(truth.text, word), false)
   if (read.length === 0) return refused('no_expression')
-  if (truth.units.size > 0 && hasOtherMoney(truth.units, unitsOf(expression, read[0] ?? null)))
-    return refused('unequal')
+  const isMoney = truth.isMoney || namesMoney(expression)
+  if (isMoney && isOtherMoney(truth.text, truth.readings[0], expression, read[0])) return refused('unequal')
   const decision = equalReadings(truth.readings, read, how)
   return decision === null ? refused('unequal') : found(decision)
 }

@@ -1,0 +1,232 @@
+import type { AnswerKind, FinalAnswer, Reading } from './final-answer.ts'
+import { finalAnswer, objectionAround } from './final-answer.ts'
+import { leadIn, leadWithin } from './lead-in.ts'
+import { undressed } from './legible.ts'
+
+/** A stated choice, or why there is none. */
+export type StatedChoice = { readonly choice: string } | { readonly reason: string }
+
+const opened = `[\\s*_"'\`“‘(\\[$]*`
+const introduced = `(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|it\\s+is|it['’]s|必是|应该?是|是|为|选项?)?`
+const sole = new RegExp(
+  `^${opened}${introduced}${opened}(?:([A-Z])(?![\\p{L}\\p{M}\\p{N}\\p{Sm}'’_-])|([A-Z])(?=[\\u4e00-\\u9fff])|(?<=[(\\[{]\\s?)([a-z])(?=[)\\]}]))`,
+  'iu',
+)
+const delimiter = /^[\s*_"'”’\])]*[.):：](?=\s|$|[*_"”$])|^\s+[-–—]\s/
+
+/** Reads letters of choices. `labels` are the letters that exist. */
+function choiceKind(labels: readonly string[]): AnswerKind<string> {
+  return {
+    read: (whole, isClosed) => readChoice(whole, isClosed, labels),
+    same: (a, b) => a === b,
+    another(text, answer) {
+      const [, bracketed, bare] =
+        /^[\s*_$(["'“‘]*(?:(?:option|choice|answer|letter)\s+)?(?:\(([A-Za-z])\)|([A-Z])(?![\p{L}\p{N}'’]))/u.exec(
+          text,
+        ) ?? []
+      const letter = (bracketed ?? bare)?.toUpperCase()
+      if (letter === undefined || !labels.includes(letter)) return null
+      // "A" before a word is an article, and "I" a person.
+      if (bare !== undefined && /^[AI]$/.test(bare) && /^[\s*_$([]*[AI]\s+[a-z]/.test(text)) return null
+      return letter === answer ? 'same' : 'other'
+    },
+  }
+}
+
+function readChoice(whole: string, isClosed: boolean, labels: readonly string[]): Reading<string> {
+  const contrasted = whole.replace(
+    /^\s*(?:definitely\s+|certainly\s+)?not\s+(?:option\s+)?\(?[A-Z]\)?,?\s+but\s+(?:rather\s+)?/i,
+    '',
+  )
+  const text = undressed(contrasted)
+  if (text === '') return { reason: 'no_answer' }
+  const found = sole.exec(text)
+  const written = found?.[1] ?? found?.[2] ?? found?.[3]
+  if (found === null || written === undefined) return denialOrNone(text, labels)
+  const rest = text.slice(found[0].length)
+  // A lower-case letter in a sentence is a word: "the answer is a dog".
+  const isWord =
+    written === written.toLowerCase() &&
+    !/^[)\]]/.test(rest) &&
+    !(rest === '' && found[0].trim().length === 1)
+  const isArticle =
+    written === 'A' &&
+    /^\s+[a-z]/.test(rest) &&
+    !/^\s+(?:is|because|since|as|with|and|or|not|by|due)\b/.test(rest)
+  const choice = written.toUpperCase()
+  if (isWord || isArticle || !labels.includes(choice)) return { reason: 'no_choice' }
+  return { answer: choice, rest: isClosed ? closedRest(rest) : openRest(rest) }
+}
+
+/** A text that names a letter only after other words: they may deny it. */
+function denialOrNone(text: string, labels: readonly string[]): Reading<string> {
+  const late = /^([^\n.]{1,60}?[\s(*])([A-Z])(?![\p{L}\p{N}'’])/u.exec(text)
+  if (late && labels.includes(late[2] ?? '')) {
+    const objection = leadIn(late[1] ?? '')
+    if (objection !== null) return { reason: objection }
+  }
+  return { reason: 'no_choice' }
+}
+
+/** After `B.` or `B)` follows the text of the choice, which may say anything but another letter. */
+const openRest = (rest: string): string => {
+  const found = delimiter.exec(rest)
+  return found ? (optionText(rest.slice(found[0].length)) ?? rest) : rest.replace(/^[)\]*_]+/, '')
+}
+
+const closedRest = openRest
+
+function optionText(text: string): string | null {
+  const line = text.split('\n', 1)[0] ?? ''
+  const names =
+    /(?:^|[\s,;/&(])(?:(?:or|and|nor|either|vs\.?)\s+)(?:option\s+)?\(?[A-Z]\)?(?=$|[\s.,;)?!*])|(?:^|[\s,;/&])\(?[B-HJ-Z][).:](?=\s+[a-z]|$)|^\s*\(?[A-Z][).:](?=\s|$)|^\s*\(?[B-HJ-Z]\)?\s*(?:$|[,;/&])|\(([A-Z])\)|[,/]\s*[B-HJ-Z](?=$|[\s,.;/)])/.test(
+      line,
+    )
+  if (names) return ` or ${line}`
+  if (
+    /^\s*(?:is|was|are|isn['’]t|wasn['’]t|cannot|can['’]t)\b/i.test(line) ||
+    /\?\s*$/.test(line) ||
+    /^\s*(?:no|nope|wrong|maybe|perhaps|not\s+sure|or|wait|actually|oops|sorry|correction|scratch\s+that)\s*(?:[.,!?:]|$)/i.test(
+      line,
+    )
+  )
+    return line
+  return text.slice(line.length)
+}
+
+const positive =
+  /(?:option|choice|answer)?\s*\(?\b([A-Z])\b\)?\*{0,2}\s+(?:is|must\s+be|has\s+to\s+be|would\s+be|seems)\s+(?:clearly\s+|definitely\s+|therefore\s+|thus\s+|the\s+)?(?:only\s+)?(?:correct|right|best|true|answer)\b(?!\?)/g
+const chosen =
+  /(?:\b(?:I|we|I['’]ll|we['’]ll|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+with|opt\s+for|answer(?:\s+with)?)|\b(?:choose|pick|select|go(?:ing)?\s+with))\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
+const named = /\b(?:[Oo]ption|[Cc]hoice|OPTION|CHOICE)\s+(?=[*_("'$]*[A-Z](?![\p{L}\p{N}'’]))/gu
+/** A capital letter that is not part of the sentence: in brackets, in bold, or at the end. */
+/** A capital letter that may name a choice: no article, no person. */
+const lone = /(?<![\p{L}\p{N}'’])(?:[B-HJ-Z]|[AI](?!\s+\p{Ll}))(?![\p{L}\p{N}'’])/gu
+const standing = /(?<=[(*])[A-Z](?=[)*])|(?<=\s)[A-Z](?=[.]?$)/g
+
+/**
+ * The letter that a response settles on: in its box, in `<answer>`, after `####` or "the answer is", or
+ * alone. A letter that is denied, doubted or one of several is no choice.
+ *
+ * @example
+ * ```ts
+ * import { statedChoice } from 'reward-gateway/grading'
+ *
+ * statedChoice('So the answer is (B).', ['A', 'B', 'C']) // { choice: 'B' }
+ * ```
+ */
+export function statedChoice(response: string, labels: readonly string[]): StatedChoice {
+  const kind = choiceKind(labels)
+  const found = finalAnswer(response, kind, ['boxed', 'tag', 'hashes', 'phrase'], (text) =>
+    unmarked(text, kind, labels),
+  )
+  return 'answer' in found ? { choice: found.answer } : { reason: found.reason }
+}
+
+/** The letter that a text starts with, that its last commitment names, or that stands alone in its last line. */
+function unmarked(text: string, kind: AnswerKind<string>, labels: readonly string[]): FinalAnswer<string> {
+  const trimmed = text.trim()
+  const first = leading(trimmed, kind, labels)
+  if (first !== null) return first
+  const tail = trimmed.slice(-4000)
+  const places = [
+    ...Array.from(tail.matchAll(positive), (found) => ({
+      at: found.index,
+      from: found.index,
+      letter: found[1],
+      rest: tail.slice(found.index + found[0].length),
+    })),
+    ...Array.from(tail.matchAll(chosen), (found) => ({
+      at: found.index,
+      from: found.index + found[0].length,
+      letter: undefined,
+      rest: '',
+    })),
+  ].sort((a, b) => a.at - b.at)
+  const place = places.at(-1)
+  if (place) {
+    const reading =
+      place.letter === undefined
+        ? kind.read(tail.slice(place.from).split('\n', 1)[0] ?? '', false)
+        : { answer: place.letter, rest: '' }
+    if ('reason' in reading) return reading
+    return judged(
+      tail,
+      place.at,
+      place.letter === undefined ? reading.rest : place.rest,
+      reading.answer,
+      kind,
+    )
+  }
+  return lastLine(trimmed, kind, labels)
+}
+
+/** A text whose first or last line is a letter, or starts with one as a list item would, if no other line does. */
+function leading(
+  text: string,
+  kind: AnswerKind<string>,
+  labels: readonly string[],
+): FinalAnswer<string> | null {
+  const lines = text.split('\n')
+  const item =
+    /^[#>\s-]*(?:\\[([]|[*_"'`“‘$])*(?:\\text(?:bf)?\{?)?(?:([A-Z])(?=(?:\\[)\]]|[*_"'`”’$}])*(?:$|[.):,]))|[({]\s*([A-Za-z])\s*[)}](?=[*_"'`”’$}]*(?:$|[.:,]|\s)))/
+  const letters = lines.map((line) => {
+    const found = item.exec(line.trim())
+    const letter = (found?.[1] ?? found?.[2])?.toUpperCase()
+    return letter !== undefined && labels.includes(letter) ? letter : null
+  })
+  const at = letters[0] ? 0 : letters.length - 1
+  const letter = letters[at]
+  if (letter === null || letter === undefined) return null
+  if (letters.some((other) => other !== null && other !== letter)) return { reason: 'several_choices' }
+  const line = lines[at] ?? ''
+  const reading = kind.read(line.replace(/^[#>\s-]+/, ''), false)
+  if ('reason' in reading) return reading
+  const start = at === 0 ? 0 : text.length - line.length
+  return judged(text, start, `${reading.rest}${text.slice(start + line.length)}`, letter, kind)
+}
+
+function lastLine(text: string, kind: AnswerKind<string>, labels: readonly string[]): FinalAnswer<string> {
+  const line = text.split('\n').at(-1) ?? ''
+  const mentions = Array.from(line.matchAll(named))
+  const letters = Array.from(line.matchAll(standing)).filter(([letter]) => labels.includes(letter))
+  const names = new Set(
+    [
+      ...letters.map(([letter]) => letter),
+      ...mentions.map(({ index, 0: word }) => /[A-Z]/.exec(line.slice(index + word.length))?.[0] ?? ''),
+    ].filter((letter) => labels.includes(letter)),
+  )
+  const [choice] = names
+  if (choice === undefined) return { reason: 'no_choice' }
+  const others = Array.from(line.matchAll(lone), ([letter]) => letter).filter((letter) =>
+    labels.includes(letter),
+  )
+  if (names.size > 1 || others.some((other) => other !== choice)) return { reason: 'several_choices' }
+  const at = letters.at(-1)?.index ?? (mentions.at(-1)?.index ?? 0) + (mentions.at(-1)?.[0].length ?? 0)
+  const within = leadWithin(line.slice(0, at))
+  if (within !== null) return { reason: within }
+  const before = text.length - line.length
+  const rest = line.slice(at).replace(/^[*_("'$]*[A-Z][*_)"'$]*/, '')
+  return judged(text, before + at, rest, choice, kind)
+}
+
+function judged(
+  text: string,
+  start: number,
+  rest: string,
+  answer: string,
+  kind: AnswerKind<string>,
+): FinalAnswer<string> {
+  const line = rest.split('\n', 1)[0] ?? ''
+  const from = text.length - rest.length
+  const place = {
+    kind: 'phrase' as const,
+    start,
+    end: from + line.length,
+    from: start,
+    isClosed: false,
+    text: line,
+  }
+  const objection = objectionAround(text, place, { answer, rest: line }, kind)
+  return objection === null ? { answer, kind: null, tail: 0 } : { reason: objection }
+}

@@ -1,0 +1,242 @@
+import { trimSpace } from '../characters.ts'
+import { afterThink } from '../tags.ts'
+import { type Another, followUp, isWithdrawn } from './follow-up.ts'
+import { isDisowned, leadIn } from './lead-in.ts'
+import { legible } from './legible.ts'
+import { type Place, type PlaceKind, placesOf } from './places.ts'
+import type { Objection } from './wording.ts'
+
+/** What a kind of answer reads at the start of an answer's text, and the text after it. */
+export type Reading<V> = { readonly answer: V; readonly rest: string } | { readonly reason: string }
+
+/** A kind of answer: a number, the letter of a choice, a text. */
+export interface AnswerKind<V> {
+  /** The text is read as it was sent, without one form for each digit and sign. */
+  readonly isVerbatim?: boolean
+  /** Reads one answer, whole. `isClosed`: nothing but the answer may stand there. */
+  read(text: string, isClosed: boolean): Reading<V>
+  same(a: V, b: V): boolean
+  /** False for a mark that does not announce an answer of this kind. */
+  isPlace?(place: Place): boolean
+  /** Whether a text starts with the same answer again, or with another one of this kind. */
+  another(text: string, answer: V): 'same' | 'other' | null
+}
+
+/** Where a response may state its answer, after its thinking. `whole` is the whole text. */
+export const answerPlaces = ['whole', 'tag', 'boxed', 'hashes', 'last_line'] as const
+export type AnswerPlace = (typeof answerPlaces)[number] | 'phrase'
+
+/** The one answer that a response commits to, or why there is none. */
+export type FinalAnswer<V> =
+  | {
+      readonly answer: V
+      /** null: an unmarked answer. */
+      readonly kind: PlaceKind | null
+      /** Code points from the answer's mark to the end of the response. */
+      readonly tail: number
+    }
+  | { readonly reason: string; readonly kind?: PlaceKind }
+
+/**
+ * The one answer that a response commits to after its thinking. It is read whole: what precedes and follows
+ * it counts.
+ *
+ * | in the response | read as |
+ * | --- | --- |
+ * | `#### 42`, `\boxed{42}`, `<answer>42</answer>`, `The answer is 42.` | the last of these places, if `kinds` has it |
+ * | `**42**`, `$42$`, `\text{42}`, `42 apples`, `x = 42` | 42: dress and units do not change an answer |
+ * | `42 or 43`, `42, 43`, `42-50`, `42/43` | several answers: none |
+ * | `not 42`, `42 is wrong`, `anything but 42` | denied: none |
+ * | `maybe 42`, `42?` | doubted: none |
+ * | `if the answer is 42`, `42 unless ...` | conditional: none |
+ * | `42 million`, `42!`, `42^2`, `\phantom{42}`, `\sqrt{42}` | extended: another answer, or none |
+ * | `< 42`, `at least 42` | an inequality: none |
+ * | `41 = 42`, `x + 2 = 44` | a false equation or a restated question: none |
+ * | `#### 41`, then `#### 42` without a word between | a contradiction: none |
+ * | `\boxed{41} Wait, I forgot one. \boxed{42}` | 42: the last place counts if words lead to it |
+ * | `42. No, that is wrong.` | withdrawn: none |
+ */
+export function finalAnswer<V>(
+  response: string,
+  kind: AnswerKind<V>,
+  kinds: readonly AnswerPlace[],
+  unmarked?: (text: string) => FinalAnswer<V>,
+): FinalAnswer<V> {
+  const answered = afterThink(response)
+  if (answered === null) return { reason: 'thinking_unclosed' }
+  if (isDisowned(response) || isDisowned(answered)) return { reason: 'denied' }
+  const text = kind.isVerbatim ? answered : legible(withoutComments(answered))
+  const whole = kinds.includes('whole')
+    ? wholePlace(text)
+    : kinds.includes('last_line')
+      ? lastLine(text)
+      : null
+  if (whole !== null) {
+    const found = committed(text, whole, kind)
+    return 'reason' in found
+      ? found
+      : { answer: found.answer, kind: null, tail: codePoints(text, whole.start) }
+  }
+  const places = placesOf(text).filter((place) => kind.isPlace?.(place) ?? true)
+  const last = places.findLastIndex((place) => kinds.includes(place.kind as AnswerPlace))
+  if (last < 0) return unmarked?.(text) ?? { reason: 'no_answer' }
+  const place = places[last] as Place
+  const found = committed(text, place, kind)
+  if ('reason' in found) return { reason: found.reason, kind: place.kind }
+  const objection = contradiction(text, places, last, found.answer, kind)
+  if (objection !== null) return { reason: objection, kind: place.kind }
+  return { answer: found.answer, kind: place.kind, tail: codePoints(text, place.start) }
+}
+
+/** A text without the comments of HTML, which a reader does not see. Linear. */
+function withoutComments(text: string): string {
+  let kept = ''
+  let at = 0
+  for (let open = text.indexOf('<!--'); open >= 0; open = text.indexOf('<!--', at)) {
+    const close = text.indexOf('-->', open + 4)
+    if (close < 0) break
+    kept += `${text.slice(at, open)} `
+    at = close + 3
+  }
+  return at === 0 ? text : kept + text.slice(at)
+}
+
+const wholePlace = (text: string): Place => ({
+  kind: 'tag',
+  start: 0,
+  end: text.length,
+  from: 0,
+  isClosed: true,
+  text: trimSpace(text),
+})
+
+function lastLine(text: string): Place {
+  const trimmed = trimSpace(text)
+  const start = text.indexOf(trimmed) + trimmed.lastIndexOf('\n') + 1
+  const line = trimmed.slice(trimmed.lastIndexOf('\n') + 1)
+  return { kind: 'tag', start, end: start + line.length, from: start, isClosed: true, text: line }
+}
+
+const readAt = <V>(place: Place, kind: AnswerKind<V>): Reading<V> =>
+  kind.read(place.text, place.kind !== 'phrase')
+
+/** Reads the answer of one place with the words around it. */
+function committed<V>(text: string, place: Place, kind: AnswerKind<V>): Reading<V> {
+  const found = readAt(place, kind)
+  if ('reason' in found) return found
+  const objection = objectionAround(text, place, found, kind)
+  return objection === null ? found : { reason: objection }
+}
+
+export function objectionAround<V>(
+  text: string,
+  place: Place,
+  { answer, rest }: { readonly answer: V; readonly rest: string },
+  kind: AnswerKind<V>,
+): Objection | null {
+  const before = text.slice(Math.max(0, place.start - 400), place.start)
+  const announced = place.kind === 'phrase' ? text.slice(place.start, place.from) : ''
+  const lead = leadIn(place.kind === 'tag' ? before.replace(/<\/?[a-z]+>/gi, ' ') : before, announced)
+  if (lead !== null) return lead
+  const another = (next: string) => kind.another(next, answer)
+  const following = text.slice(place.end)
+  if (place.kind !== 'phrase' && holdsAnother(rest, another)) return 'several_answers'
+  if (place.isClosed) {
+    const inner = followUp(rest, another)
+    if (inner !== null) return inner
+    if (place.kind === 'boxed') {
+      const glue = gluedTo(text, place)
+      if (glue !== null) return glue
+    }
+  }
+  const after = place.isClosed ? following.replace(/^(?:\s?(?:\\[\])]|\$+|\*+|[}_]))+/, '') : rest
+  const next = followUp(after, another)
+  if (next !== null) return next
+  const later = place.isClosed ? after : `${rest}${following}`
+  const start = later.search(/[.!?。！？\n]/)
+  if (start >= 0 && isWithdrawn(later.slice(start), another)) return 'withdrawn'
+  return loneLater(later, another) ? 'several_answers' : null
+}
+
+/** Whether a mark, a box or a tag holds another answer beside its first, apart from a reason for it. */
+function holdsAnother(rest: string, another: Another): boolean {
+  if (/\d\s*=|=\s*[-$]?\d+[\s)]*$/.test(rest)) return false
+  const [plain = ''] = rest.slice(0, 2000).split(/\b(?:because|since|as|not|rather|instead)\b/, 1)
+  for (const { index } of plain.matchAll(/(?<![\p{L}\p{N}.,^_])(?:[A-Z](?![\p{L}\p{N}])|-?\$?\.?\d)/gu)) {
+    if (another(plain.slice(index)) === 'other') return true
+  }
+  return false
+}
+
+/** What is glued to a box is a part of its answer: `-\boxed{42}`, `\boxed{4}2`, `\boxed{42}^2`. */
+function gluedTo(text: string, place: Place): Objection | null {
+  const before = text.slice(Math.max(0, place.start - 12), place.start).replace(/[\s$]+$|\\[[(]\s*$/, '')
+  const after = text.slice(place.end, place.end + 12).replace(/^(?:\$|\\[\])])+/, '')
+  if (
+    /(?:^|[^-])-$|[+×÷/^√\d]$|\\(?:times|cdot|sqrt|pm|div|cancel|phantom|overline|sout)\{?$|[\d)}][*]$/.test(
+      before,
+    )
+  )
+    return 'extended'
+  if (
+    /^[\d^!]|^\s*(?:[+×÷/^]|\\(?:times|cdot|pm|div|cdots|dots|frac|sqrt))|^\s?-\s?\d|^\s*[*]\s*\d/.test(after)
+  )
+    return 'extended'
+  return null
+}
+
+/** A line after the answer that holds nothing but another one. */
+function loneLater(later: string, another: Another): boolean {
+  const lines = later.split('\n', 50).slice(1)
+  return lines.some((line) => {
+    const plain = line
+      .slice(0, 60)
+      .replace(/^(?:[\s>*_$(#]|-(?!\d))*(?:(?:or|and|also|maybe)\b\s*)?[\s*_$(]*/i, '')
+    return (
+      plain !== '' &&
+      /^\S{1,20}[\s*_$).]*$/.test(plain) &&
+      !/\p{L}{3}/u.test(plain) &&
+      another(plain) === 'other'
+    )
+  })
+}
+
+/** Words that lead from one answer to the next. Without them, two different answers contradict each other. */
+const announcing =
+  /\b(?:the|final|correct|answer|answers|is|so|or|and|also|either|another|option|choice|alternatively|perhaps|maybe|possibly|thus|hence|therefore|it|could|be|might|may|else|again|my|result|box|boxed|in|we|can|say)\b|\\\w+|[^\p{L}]/giu
+
+function contradiction<V>(
+  text: string,
+  places: readonly Place[],
+  last: number,
+  answer: V,
+  kind: AnswerKind<V>,
+): string | null {
+  for (const place of places.slice(last + 1)) {
+    const later = readAt(place, kind)
+    if ('answer' in later && !kind.same(later.answer, answer)) return 'contradiction'
+    if ('reason' in later && /denied|withdrawn|several/.test(later.reason)) return later.reason
+  }
+  for (let at = last; at > 0; at--) {
+    const [before, next] = [places[at - 1] as Place, places[at] as Place]
+    const between = text.slice(before.end, next.start)
+    const own = before.isClosed ? '' : before.text.slice(-200)
+    const words = `${own} ${between.length > 400 ? between.slice(0, 400) : between}`.replace(announcing, '')
+    const earlier = readAt(before, kind)
+    if ('reason' in earlier && /^no_/.test(earlier.reason)) continue
+    if ('answer' in earlier && kind.same(earlier.answer, answer)) {
+      if (words !== '') return null
+      continue
+    }
+    const isCorrected =
+      before.isClosed || before.kind === 'hashes' ? between.replace(announcing, '') !== '' : words.length > 2
+    return isCorrected ? null : 'contradiction'
+  }
+  return null
+}
+
+function codePoints(text: string, from: number): number {
+  let count = 0
+  for (let at = from; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
+  return count
+}

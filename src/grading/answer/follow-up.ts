@@ -1,0 +1,219 @@
+import { isDisguised } from './lead-in.ts'
+import { copula, doubt, falsity, list, narrow, negation, type Objection } from './wording.ts'
+
+/** Tells whether a text starts with the same answer again, or with another one of its kind. null: with neither. */
+export type Another = (text: string) => 'same' | 'other' | null
+
+const subject = `(?:(?:but|and|though|although|however|yet|still|only|except)[\\s,]+){0,3}(?:which|that|this|it|they|these|those|he|she|I|we|one|the|my|our|above|previous|last|boxed|given|stated|final|answer|value|number|result|option|choice|letter|solution|conclusion|claim|statement|reasoning|calculation|[\\s,]){0,8}`
+const verdict = `\\s*(?:${copula}|would\\s+be|must\\s+be|has\\s+been|can\\s+be|could\\s+be|may\\s+be|might\\s+be)?\\s*(?:(?:\\w+ly|so|all|just|still|also|totally|quite|very|a|an|the)\\s+){0,3}`
+const tailDenial = new RegExp(
+  `^[\\s,;:–—\\-(]*(?:(?!because|since|as\\b|while|and\\b|but\\b|for\\b|so\\b|where|which|not\\b)[\\p{L}.°%]+\\s+){0,2}?${subject}${verdict}(?:${negation}\\b(?!\\s+(?:only|just|surprising))|${falsity}(?![\\p{L}\\p{N}])|no\\s+(?:good|longer|way)\\b|out(?!\\s+of)\\b|out\\s+of\\s+the\\s+question|ruled\\s+out|${list('a_mistake mistake an_error a_lie a_trap a_guess a_joke lie')}\\b)`,
+  'iu',
+)
+const bareNegation = /^[\s,;:–—\-(]*(?:not|no|nope|never|false|wrong)\b/iu
+const contrast =
+  /^[\s,;:–—\-(]*(?:and\s+|but\s+)?(?:not|rather\s+than|instead\s+of)\s+(?:by\s+|the\s+|just\s+|merely\s+|option\s+)?\(?(?:-?[\d.,/]+|[A-Z]|[\p{L}]+)\)?[\s.,;)]*/u
+const hedges = new RegExp(
+  `(?<![\\p{L}])(?:${doubt}|or|either|unless|if|wrong|incorrect|false|not\\s+sure|unsure|versus|vs|或|还是|可能)(?![\\p{L}])|\\?`,
+  'iu',
+)
+
+const badWords = new Set(
+  `not never neither nor none nope no cannot wrong incorrect false untrue mistaken erroneous invalid impossible
+  maybe perhaps possibly probably presumably likely unlikely might could unsure doubtful allegedly supposedly ish
+  hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion quintillion dozen
+  dozens gross mn bn lakh lakhs crore crores myriad halves thirds fourths fifths sixths sevenths eighths ninths tenths
+  hundredth hundredths thousandth thousandths millionth millionths twice thrice doubled tripled halved
+  plus minus divided multiplied squared cubed factorial modulo negative backwards reversed inverted negated exponent
+  if unless assuming supposing provided except excluding excepting without
+ nope fails failed lies lie lying fabricated invented nonsense
+  mil millones millionen tausend milliarden millions mille oder ou vielleicht nicht
+  nicht pas kein quizás falsch faux falso или не нет`.split(/\s+/),
+)
+const sizes =
+  /^(?:hundred|thousand|million|billion|trillion|quadrillion|quintillion|dozen|gross|mn|bn|lakh|crore|myriad|mil|millon|million|tausend|milliard|mille|halve|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|millionth|twice|thrice|plus|minus|divided|multiplied|squared|cubed|factorial|modulo|negative|backwards|reversed|inverted|negated|exponent|doubled|tripled|halved)/
+const stops = new Set(
+  `because since as so which where who whose that of out in per for from at on by with after before when while
+  than due given thus hence therefore total altogether is are was were`.split(/\s+/),
+)
+
+/**
+ * What the text right after an answer says of it, to the end of its sentence. `another` matches a further
+ * answer of the same kind at its start and tells whether it is the same one.
+ */
+export function followUp(after: string, another: Another): Objection | null {
+  const plain = narrow(after.slice(0, 1000)).replace(/\b(vs|approx|resp|ca|etc|i\.e|e\.g)\./gi, '$1')
+  const end = plain.search(/[.!?](?=\s|$|["'”’)*])|[。！？]|\n/)
+  const sentence = end < 0 ? plain : plain.slice(0, end)
+  if (
+    /^\s*[*_)\]}"'”’`$\\]*\s*\?/.test(plain) ||
+    ((plain[end] === '?' || plain[end] === '？') && sentence.length < 80)
+  )
+    return 'doubted'
+  const rest = sentence.replace(/^[\s*_)\]}"'”’`$]+/, (dress) => (dress.includes(' ') ? ' ' : ''))
+  if (contrast.test(rest)) {
+    const [taken = ''] = contrast.exec(rest) ?? []
+    const word = /(\S+?)[\s.,;)]*$/.exec(taken)?.[1] ?? ''
+    if (
+      !/^(?:really|exactly|quite|sure|at|the|it|right|correct|true|so|a|an|even|that|this|anymore|yet|necessarily|be|always|entirely|certain)$/i.test(
+        word,
+      )
+    )
+      return another(word.replace(/^\(/, '')) === 'same' ? 'denied' : null
+  }
+  if (
+    /^\s*(?:ではない|じゃない|でもない|이\s*아니|가\s*아니|아님|не\b|нет|不是|不对|是错|错|아니|nicht|pas\b|no\s+es)|\bwith\s+(?:a\s+)?(?:probability|chance|likelihood)\b|\b\d+\s*%\s+(?:sure|certain|likely|confident)/iu.test(
+      rest,
+    )
+  )
+    return 'doubted'
+  if (bareNegation.test(rest) || tailDenial.test(rest)) return 'denied'
+  if (isDisguised(rest)) return 'denied'
+  if (
+    /^[\s,]*(?:[\p{L}]+\s+)?(?:too\s+(?:many|few|much|little|high|low|large|small)|short|shy|off|times\s+that)(?![\p{L}])/iu.test(
+      rest,
+    )
+  )
+    return 'extended'
+  const alternative = wordsAfter(rest, another)
+  if (alternative !== null) return alternative
+  const [reasoned = ''] = rest
+    .replace(/[^\s,;]{1,40}\s?=\s?[^\s,;]{1,40}/g, ' ')
+    .split(/\b(?:because|since|as|given|where)\b/, 1)
+  for (const { index, 0: sign } of reasoned.matchAll(/[,;]|\b(?:and|or|otherwise|else)\b/gi)) {
+    const next = reasoned.slice(index + sign.length).replace(connecting, '')
+    if (!/^\s*(?:not|rather)\b/i.test(next) && another(next) === 'other') return 'several_answers'
+  }
+  const bracket = /^[^(]{0,60}\(([^)]*)\)?/.exec(rest)
+  if (bracket && hedges.test(bracket[1] ?? '')) return 'doubted'
+  return null
+}
+
+/** Words and signs between an answer and another one. */
+const connecting =
+  /^[\s$*_("'“‘[\\/]*(?:(?:I\s+mean|sorry|rather|well|no|scratch\s+that|correction|wait|otherwise|者|or|and|even|also|maybe|perhaps|possibly|either|alternatively|option|choice|the|else|then|answer)(?![A-Za-z])[\s,:/$*_("'“‘[\\]*)*/iu
+
+/** Reads the words between an answer and the end of its clause. */
+function wordsAfter(rest: string, another: Another): Objection | null {
+  if (
+    /^\s*(?:and|or)\s+(?:above|below|over|under|up|upwards?|more|less|fewer|beyond|higher|lower)\b/i.test(
+      rest,
+    )
+  )
+    return 'inequality'
+  if (/^\s*,?\s*(?:\\[lc]?dots|\.\.\.|…)/.test(rest)) return 'extended'
+  if (/[✗✘❌✖❎🚫⛔👎]/u.test(rest)) return 'denied'
+  if (
+    /^\s*(?:多|余|以上|以下|未満|未满|以内|万|千|百|億|亿|兆|만|천|억|тысяч|миллион|मिलियन|हज़ार|ألف|مليون)/u.test(
+      rest,
+    )
+  )
+    return 'extended'
+  const pieces = rest.matchAll(/[\u4e00-\u9fff]|[\p{L}\p{M}'’]+|[-–]?\\?\$?[\d.][\d.,/]*|[,;(—–&/|:]|[^\s]/gu)
+  let count = 0
+  for (const { 0: piece, index } of pieces) {
+    const word = piece.toLowerCase()
+    const following = rest.slice(index + piece.length)
+    if (
+      /^(?:or|and|and\/or|to|through|till|until|nor|vs|versus|but|oder|und|ou|et|o|y|u|или|и|或者?|和|还是|至|到|または|[,;/|&–—])$/u.test(
+        word,
+      )
+    ) {
+      const next = following.replace(connecting, '')
+      const found = another(next)
+      if (found === 'other') return 'several_answers'
+      if (/^(?:or|oder|或者?|还是|или)$/u.test(word)) {
+        if (found === 'same') return wordsAfter(next.replace(/^\S+/, ''), another)
+        return /^\s*so\b/.test(following) ? 'doubted' : 'several_answers'
+      }
+      if (
+        word === 'and' &&
+        /^\s*(?:a\s+half|a\s+quarter|half|one|two|three|some|a\s+bit|change)\b/i.test(following)
+      )
+        return 'extended'
+      if (/^[,;—–]$/.test(word) && isWithdrawn(`\n${following}`, another)) return 'withdrawn'
+      if (/^[,;—–]$/.test(word)) {
+        if (/^\s*(?:if|unless|assuming|provided|supposing)\b/i.test(following)) return 'conditional'
+        if (new RegExp(`^\\s*(?:or|${doubt}|not\\s+sure|right)(?![\\p{L}])`, 'iu').test(following))
+          return 'doubted'
+        if (
+          /^\s*(?:but|though|although|however|yet)\b[^.!?]{0,40}?\b(?:(?:could|might|may|can)\s+(?:also\s+|well\s+)?be|not\s+(?:sure|certain)|unsure)\b/i.test(
+            following,
+          )
+        )
+          return 'doubted'
+        return tailDenial.test(following) && !contrast.test(following) ? 'denied' : null
+      }
+      if (word === 'to' || word === 'but') return null
+      if (word === 'and' || word === '&' || word === 'und' || word === 'et' || word === 'y' || word === '和')
+        return null
+      continue
+    }
+    if (word === '(' && isWithdrawn(`\n${following}`, another)) return 'withdrawn'
+    if (word === '(' || word === ':')
+      return another(following.replace(/^\s*(?:or\s+)?/, '')) === 'other' && !/^[^)]*=/.test(following)
+        ? 'several_answers'
+        : null
+    if (word === 'as' && /^\s+well\s+as\b/i.test(following)) return 'several_answers'
+    if (stops.has(word)) {
+      if (word === 'in' && /^\s*(?:binary|hex|hexadecimal|octal|base|radix|modulo|mod)\b/i.test(following))
+        return 'extended'
+      return null
+    }
+    if (badWords.has(word))
+      return sizes.test(word)
+        ? 'extended'
+        : /^(?:if|unless|assuming|supposing|provided)$/.test(word)
+          ? 'conditional'
+          : /^(?:maybe|perhaps|possibly|probably|presumably|likely|unlikely|might|could|unsure|doubtful|allegedly|supposedly|ish|vielleicht|quizás)$/.test(
+                word,
+              )
+            ? 'doubted'
+            : 'denied'
+    if (word === 'times' && /^\s*(?:\d|two|three|four|five|ten|as)/i.test(following)) return 'extended'
+    if (another(rest.slice(index)) === 'other') return 'several_answers'
+    if (++count > 6) return null
+  }
+  return null
+}
+
+const retraction = new RegExp(
+  `(?:^|[.!?。！？…\\n])[\\s*_>#"'“(\\-]{0,12}(?:` +
+    [
+      `(?:no|nope|nah)\\b(?=\\s*(?:[,.:!;—–-]|$|\\n|it\\b|this\\b|that\\b|wait\\b|sorry\\b|the\\s+answer))`,
+      `(?:wait|hmm+|oops|whoops|sorry|scratch|correction|on\\s+second\\s+thoughts?|just\\s+kidding|kidding|psych|jk|never\\s*mind|strike\\s+that|disregard|ignore\\s+(?:that|this|the|my)|forget\\s+(?:that|this|it|the|my)|alternatively|or\\b|maybe|perhaps|possibly|unless|otherwise|if\\s+not|wrong|incorrect|false|untrue|not\\s+(?:really|exactly|quite|sure|at\\s+all|the|correct|right|true)|not\\s*[.!\\n]|actually\\b|in\\s+fact,?\\s+no|except\\b)`,
+      `(?:but|however|yet|although|though|still|and)[\\s,]+(?:maybe|perhaps|possibly|wait|no\\b|not\\b|actually|${subject}${verdict}(?:${negation}|${falsity})\\b|I\\s*(?:['’]m|am)\\s+not|it\\s+(?:could|might|may)|the\\s+(?:answer|true|real|actual|right|correct))`,
+      `(?:this|that|it|the|my|our|above|all)\\s${subject}${verdict}(?:${negation}\\b(?!\\s+(?:only|just|surprising|necessary|needed|hard|difficult|include|depend|matter|change|affect))|${falsity}\\b|a\\s+(?:mistake|lie|guess|joke|trap)|(?:ruled|crossed)\\s+out)`,
+      `(?:on\\s+reflection|upon\\s+reflection|in\\s+hindsight|thinking\\s+again|come\\s+to\\s+think)`,
+      `I\\s+(?:made\\s+(?:that|it|this)\\s+up|invented)`,
+      `(?:this|that|it)\\s+(?:could|might|may)\\s+(?:also\\s+|well\\s+)?be`,
+      `I(?:\\s*['’]m|\\s+am)?\\s+(?:really\\s+|honestly\\s+|only\\s+|just\\s+)?(?:not\\s+(?:\\w+\\s+)?(?:sure|certain|confident)|unsure|uncertain|kidding|joking|lying|guess(?:ing|ed)?|take\\s+(?:that|it|this)\\s+back|retract|withdraw|doubt|don['’]t\\s+(?:think|know|believe)|do\\s+not\\s+(?:think|know|believe)|was\\s+wrong|made\\s+(?:a\\s+mistake|an\\s+error)|meant|mean\\b|lied|changed?\\s+my\\s+mind|deny|reject)`,
+      `(?:the\\s+)?(?:real|actual|true|correct|right|better)\\s+(?:answer|value|option|choice|one|result)\\b`,
+      `(?:(?:esta|esa|este|eso|das|dies|diese|dieser|die|cette|ce|c['’]est|la|questa|questo|это|этот|这|这个|该|以上|上述|此|それは|これは|この)[^.!?。\\n]{0,40}?(?:falsch|incorrect[oae]?|fals[oa]|faux|fausse|erronée?|errónea|sbagliat[oa]|errad[oa]|неправил|невер|错|不正确|不对|間違|違い|誤り|nicht\\s+(?:richtig|korrekt|wahr)|n['’]est\\s+pas|no\\s+es))`,
+      `(?:nicht|falsch|nein|no\\s+es|falso|faux|non|нет|неверно|不对|不是|错了|错误|等等|或者|也可能|可能)`,
+    ].join('|') +
+    `)`,
+  'giu',
+)
+
+/**
+ * Whether the sentences after an answer take it back. Saying what the answer is not ("It is not C") takes
+ * nothing back. Linear in the text.
+ */
+export function isWithdrawn(following: string, another: Another): boolean {
+  const text = narrow(following)
+  for (const found of text.matchAll(retraction)) {
+    const rest = text.slice(found.index + found[0].length, found.index + found[0].length + 60)
+    if (!/\bnot$|n['’]t$/i.test(found[0]) || another(rest.replace(/^\s*(?:be\s+)?/, '')) !== 'other')
+      return true
+  }
+  for (const found of text.matchAll(restating)) {
+    if (another(text.slice(found.index + found[0].length, found.index + found[0].length + 60)) === 'other')
+      return true
+  }
+  return false
+}
+
+/** Words after an answer that lead to another one. */
+const restating =
+  /\b(?:it|this|that|(?:the|my)\s+(?:\w+\s+)?(?:answer|value|result|total|number|option|choice))\s+(?:(?:really|actually|in\s+fact|instead|probably)\s+)*(?:is|was|must|should|would|ought)\s+(?:(?:be|to|in\s+fact|really|actually|instead|probably|rather)\s+)*(?:\$|\\\(|\*)*/giu

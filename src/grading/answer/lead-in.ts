@@ -1,0 +1,185 @@
+import {
+  apostrophe,
+  copula,
+  doubt,
+  falsity,
+  filler,
+  list,
+  narrow,
+  negation,
+  type Objection,
+} from './wording.ts'
+
+/** The end of a text that leads to an answer. Its last words decide. */
+const leads: readonly (readonly [Objection, RegExp])[] = [
+  [
+    'denied',
+    new RegExp(
+      `(?:${negation}|${list(`anything_but everything_but all_but except except_for excluding besides other_than rather_than
+        unlikely doubtful impossible instead_of as_opposed_to opposite_of far_from nowhere_near different_from differs_from distinct_from unequal_to no_way by_no_means hardly barely scarcely in_no_case
+        under_no_circumstances unlike without versus wrongly incorrectly falsely mistakenly erroneously no_longer
+        neither_is ruled_out rule_out rules_out ruling_out eliminate eliminates eliminated reject rejects rejected
+        exclude excludes excluded discard discarded refused refuted avoid nie nunca jamais niemals pas keineswegs nada_de no_es no_son nicht kein keine non_è n.est_pas
+        ne_est_pas não_é не 不是 并非 不等于 不为 不会是 绝不是 别选 不选 排除 ではない ليس disproved dismissed`)})(?:[\\s,]+${filler}){0,5}[\\s,:]*$`,
+      'iu',
+    ),
+  ],
+  [
+    'inequality',
+    /(?:[<>≤≥≠≰≱≮≯±∓]|!=|\\(?:n?eq|neq|ne|lt|gt|le|ge|leq|geq|leqslant|geqslant|pm|mp|ll|gg|not=?))\s*=?\s*$/,
+  ],
+  [
+    'inequality',
+    new RegExp(
+      `(?:${list(`less fewer more greater smaller larger bigger higher lower`)})(?:\\s+than)?(?:\\s+or\\s+equal)?(?:\\s+to)?(?:[\\s,]+${filler}){0,3}\\s*$`,
+      'iu',
+    ),
+  ],
+  [
+    'inequality',
+    /\b(?:at\s+(?:the\s+)?(?:most|least)|up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/iu,
+  ],
+  [
+    'doubted',
+    new RegExp(
+      `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|\\bsay\\s*,?\\s*$`,
+      'iu',
+    ),
+  ],
+  [
+    'several_answers',
+    /(?:\b(?:or|either|between|and\/or|alternatively|one\s+of|any\s+of|some\s+of|among|amongst|ranging\s+from|anywhere\s+from|oder|ou|或者?|还是|または|или)|(?:\d|(?<![\p{L}])[A-Z])\)?\s*(?:[,/|;&]|,?\s+and)|\d\)?\s*(?:[-–~]|\s(?:to|through|until|till|bis|à|al?|hasta|到|至)\s)|\bas\s+well\s+as)\s*(?:even\s+|also\s+|possibly\s+|maybe\s+|else\s+)?(?:it\s+is\s+)?$/iu,
+  ],
+  [
+    'conditional',
+    new RegExp(
+      `\\b(?:if|unless|whether|were|assuming(?:\\s+that)?|suppos(?:e|ing)(?:\\s+that)?|provided(?:\\s+that)?|in\\s+case|as\\s+if|as\\s+though|wenn|si|если)(?:[\\s,]+(?:${copula}|${filler}|his|her|their|its)){0,7}[\\s,:]*$|(?:如果|假如|若)[^，,。]{0,12}$`,
+      'iu',
+    ),
+  ],
+]
+
+/** Clauses that take back whatever follows in the same clause. */
+const governing: readonly (readonly [Objection, RegExp])[] = [
+  [
+    'denied',
+    new RegExp(
+      `\\b(?:it|that|this|what)\\s*(?:is|was|${apostrophe}s|would\\s+be|seems)\\s+(?:\\w+\\s+)?(?:${negation}\\s+(?:\\w+\\s+)?(?:true|correct|right|so|the\\s+case|accurate|possible|clear|known|certain)|${falsity})\\b`,
+      'iu',
+    ),
+  ],
+  [
+    'denied',
+    new RegExp(
+      `\\b(?:I|we|you|one|they|people|nobody|no[ -]one|no\\s+\\w+|few)\\s+(?:(?:would|do|does|did|can|could|should|shall|will|must|have|am|are)\\s+)?(?:${negation}|never|hardly|doubt|deny|denies|refuse|refuses|disagree|reject|rejects|dispute)\\s*(?:\\w+\\s+){0,4}?(?:that|think|thinks|believe|believes|say|says|claim|claims|agree|accept|accepts|choose|pick|select|conclude|answer|sure|know|confirm|trust)\\b`,
+      'iu',
+    ),
+  ],
+  [
+    'denied',
+    /\b(?:nobody|no[ -]one|none\s+of\s+us)\s+(?:would\s+)?(?:thinks?|believes?|says?|claims?|agrees?|accepts?)\b/iu,
+  ],
+  [
+    'denied',
+    /^\W*(?:please\s+)?(?:do\s+not|don['’‘]t|never)\s+(?:\w+\s+){0,2}?(?:believe|think|say|answer|choose|pick|select|trust|accept|assume|conclude|write|put|mark|claim)\b/iu,
+  ],
+  [
+    'denied',
+    new RegExp(
+      `\\b(?:${falsity}|opposite|naive|tempting|trap|decoy|rejected|discarded|reference|expected|gold|golden|official|ground[ -]truth|labell?ed|target)\\s+(?:\\w+\\s+)?(?:answer|option|choice|result|solution|conclusion|value|guess|claim|statement)s?\\b`,
+      'iu',
+    ),
+  ],
+  [
+    'denied',
+    /\b(?:a|one|the)\s+(?:common|frequent|typical|classic|popular|careless|usual)\s+(?:mistake|error|misconception|trap|fallacy|myth)\b/iu,
+  ],
+  [
+    'denied',
+    /\b(?:would\s+be\s+(?:a\s+mistake|an\s+error|wrong|foolish)|fools?\s+(?:say|think)|would\s+(?:wrongly|incorrectly)|pretend(?:s|ing)?|mistook|mistaken(?:ly)?|misread)\b/iu,
+  ],
+  [
+    'denied',
+    /\b(?:some(?:one|body)?|many|most|other)\s*(?:people|students?|sources|friends?|others)?\s+(?:may|might|would|could|will)?\s*(?:say|says|claim|claims|think|thinks|believe|believes|argue|argues|said|claimed|guess|guessed)\b/iu,
+  ],
+  [
+    'doubted',
+    /\b(?:I|we)(?:\s+am|['’‘]m|\s+are|['’‘]re)?\s+(?:really\s+|honestly\s+|just\s+|only\s+|merely\s+)?(?:not\s+(?:at\s+all\s+|entirely\s+|very\s+|completely\s+|really\s+)?(?:sure|certain|confident)|unsure|uncertain|guess(?:ing)?|wonder(?:ing)?|gambl(?:e|ing)|bet(?:ting)?|speculat(?:e|ing))\b/iu,
+  ],
+  [
+    'denied',
+    /\b(?:(?:prove|show|suppose|assume|verify)\s+that|verdict|assert|ground\s+truth|grader|checker|candidates?|possible\s+values?|answer\s+key)\b/iu,
+  ],
+  [
+    'doubted',
+    /\b(?:no\s+idea|flip(?:ping|ped)?\s+a\s+coin|wild\s+guess|random(?:ly)?\s+(?:guess|pick|choice|choose)|my\s+guess|best\s+guess|just\s+(?:a\s+)?guess|educated\s+guess|rumou?r|hypothetical(?:ly)?)\b/iu,
+  ],
+]
+
+const clauseBreak =
+  /[;:—–]\s|,\s+(?:so|but|then|hence|thus|therefore|which|and|we|the|it)\b|\b(?:so|therefore|thus|hence|then|but|because|since|however|instead|consequently)\b|[⇒→]|=>/giu
+const sentenceEnd = /[.!?](?=\s)|[。！？]|\n\s*\n/g
+const dressing =
+  /(?:[\s*_`"'“”‘’«»({[$]|\\[([]|\\\$|\\(?:boxed|fbox|text|textbf|mathbf|mathrm|displaystyle|left|big|Big|Large|large|huge)\b|\\[,;:! ]|#)+$/u
+
+/**
+ * What the text before an answer says of it. null: nothing against it. Reads the last 400 characters.
+ * `announced`: the words that announce the answer after that text.
+ */
+export function leadIn(before: string, announced = ''): Objection | null {
+  const near = narrow(before.slice(-400))
+  const lead = near.replace(dressing, '')
+  const gap = near.slice(lead.length)
+  // A sentence that has ended says nothing of the next one.
+  const isEnded = lead === '' || /(?:^|[^.])[.!?]$|[。！？]$/.test(lead)
+  if (isEnded && announced === '') return null
+  const sentence = isEnded ? '' : lead.slice(lastEnd(lead, sentenceEnd))
+  const words = sentence.slice(-100)
+  if (words !== '') for (const [objection, pattern] of leads) if (pattern.test(words)) return objection
+  // A line of its own begins a new clause, unless the line before leads on to it.
+  if (
+    gap.includes('\n') &&
+    !/[:：,]$|\b(?:that|is|be|are|to|say|answer|claim|believe|think|write|put|give|conclude|state|report|submit|enter|mark|choose|pick|select|assume|suppose|as)$/i.test(
+      sentence,
+    )
+  )
+    return null
+  const clause = `${sentence.slice(lastEnd(sentence.replace(/[:：]$/, ' '), clauseBreak))}${gap === '' ? '' : ' '}${announced}`
+  for (const [objection, pattern] of governing) if (pattern.test(clause)) return objection
+  return null
+}
+
+function lastEnd(text: string, ends: RegExp): number {
+  let end = 0
+  for (const found of text.matchAll(ends))
+    if (found.index + found[0].length < text.length) end = found.index + found[0].length
+  return end
+}
+
+/** Anywhere in a place that holds nothing but an answer, these words take it back or weaken it. */
+const weakening = new RegExp(
+  `(?<![\\p{L}])(?:${negation}|${falsity}|${doubt}|unequal|distractor|decoy|nobody|no\\s+one|nothing|none|ruled?\\s+out|disprove[dn]?|refute[ds]?|prove|show\\s+that|either|unless|if|whether|except|excluding|besides|rather|instead|not|different|differs|other\\s+than|opposite|anything\\s+but|all\\s+but|example|placeholder|made[ -]up|fake|dummy|sample)(?![\\p{L}])|[❌✗✘✖🚫⛔👎]`,
+  'iu',
+)
+/** A word that mixes scripts, or hides a character in it, is disguised. */
+const disguised =
+  /[A-Za-z]\p{Cf}+[A-Za-z]|[A-Za-z][\u0370-\u03ff\u0400-\u04ff]|[\u0370-\u03ff\u0400-\u04ff][A-Za-z]/u
+
+/** What the words in a mark, a box or a tag before its answer say of it. */
+export const leadWithin = (lead: string): Objection | null =>
+  weakening.test(lead) || disguised.test(lead) ? 'denied' : null
+
+/** Whether words are disguised with letters of other scripts. */
+export const isDisguised = (text: string): boolean => disguised.test(text)
+
+/** Whether the first line of a response disowns all that follows: `The following is wrong:`. */
+export function isDisowned(text: string): boolean {
+  const line = text.slice(0, 200).trimStart().split('\n', 1)[0] ?? ''
+  if (!/[:：]\s*$/.test(line)) return false
+  return (
+    governing.some(([, pattern]) => pattern.test(line)) ||
+    /\b(?:following|below|this|example|sample)\b.*\b(?:wrong|incorrect|false|made[ -]up|not\s+(?:right|correct|true)|mistake|invented|fake)\b|\b(?:not|never)\s+(?:the\s+)?(?:right|correct|true|believe)\b/i.test(
+      line,
+    )
+  )
+}

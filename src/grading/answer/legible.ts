@@ -1,0 +1,57 @@
+import { asciiDigits, trimSpace } from '../characters.ts'
+
+const invisible =
+  /^(?:\u034f|[\p{Cf}\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800])+|(?:\u034f|[\p{Cf}\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800])+$/gu
+const fullWidth = /[\uff01-\uff5e]/g
+const vulgar: Readonly<Record<string, string>> = {
+  '½': '1/2',
+  '⅓': '1/3',
+  '⅔': '2/3',
+  '¼': '1/4',
+  '¾': '3/4',
+  '⅕': '1/5',
+  '⅛': '1/8',
+}
+
+/**
+ * A text with one form for each sign that has several: ASCII digits and signs, a plain minus, one slash.
+ * Powers stay powers: unlike NFKC, `4²` does not become 42.
+ */
+export const legible = (text: string): string =>
+  asciiDigits(text)
+    .replace(fullWidth, (sign) => String.fromCharCode(sign.charCodeAt(0) - 0xfee0))
+    .replace(/[−‒﹣]/g, '-')
+    .replace(/[⁄∕]/g, '/')
+    .replaceAll('：', ':')
+
+const dressing =
+  /\\(?:boxed|fbox|text|textbf|textit|textrm|textnormal|textsf|texttt|mathrm|mathbf|mathit|mathsf|mathbb|boldsymbol|bm|bold|bf|rm|emph|underline|mbox|operatorname|displaystyle|textstyle|left|right|big|Big|bigg|Bigg|large|Large|huge)(?![A-Za-z])\*?/g
+const spacing = /\\(?:quad|qquad|,|;|:|!| |~|\[|\]|\(|\))|(?<=[\p{L}\d.,:)])~(?=[\p{L}\d\\$(])|\\(?=\n|$)/gu
+
+/**
+ * The answer in a piece of LaTeX or Markdown as plain text: what only dresses it (bold, text, sizes, spacing,
+ * `$`, braces) is gone; any other command stays, so that a reader which does not know it refuses the answer.
+ */
+export function undressed(text: string): string {
+  const plain = text
+    .replace(/(\d)(?:\{,\}|\\,|\\ |\\!|\u202f|\u2009|\u00a0)(?=\d{3}(?!\d))/g, '$1,')
+    .replace(/-(\s*\\[dtc]?frac\s*\{\s*)-/g, '$1')
+    .replace(/\\[dtc]?frac\s*(\d)\s*(\d)(?!\d)/g, '\\frac{$1}{$2}')
+    .replace(/\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}/g, (_, top: string, bottom: string) =>
+      /^\s*-?[\d.,]+\s*$/.test(top) && /^\s*-?[\d.,]+\s*$/.test(bottom)
+        ? ` ${top.trim()}/${bottom.trim()}`
+        : ` (${top})/(${bottom})`,
+    )
+    .replace(dressing, '')
+    .replace(spacing, ' ')
+    .replace(/\\(?:times|cdot)(?![A-Za-z])/g, '×')
+    .replace(/\\(?:approx|simeq)(?![A-Za-z])/g, '≈')
+    .replace(/\^?\{?\\(?:circ|degree)(?![A-Za-z])\}?/g, '°')
+    .replace(/\\([$%#&_])/g, '$1')
+    .replace(/[½⅓⅔¼¾⅕⅛]/g, (sign, at: number, all: string) =>
+      /\d/.test(all[at - 1] ?? '') ? ` ${vulgar[sign]}` : `${vulgar[sign]}`,
+    )
+    .replace(/\$(?!\s*-?[\d.])/g, ' ')
+    .replace(/[{}]/g, '')
+  return trimSpace(plain.replace(/\s{2,}/g, ' ').replace(invisible, ''))
+}

@@ -1,0 +1,390 @@
+import {
+  equalFractions,
+  evaluate,
+  type Fraction,
+  fractions,
+  readFraction,
+  type Token,
+} from '../arithmetic.ts'
+import { type AnswerKind, type FinalAnswer, objectionAround, type Reading } from './final-answer.ts'
+import { followUp } from './follow-up.ts'
+import { isDisguised, leadIn, leadWithin } from './lead-in.ts'
+import { legible, undressed } from './legible.ts'
+import type { Objection } from './wording.ts'
+
+/** One number: as it is written, without separators and currency, and its exact value. */
+export interface WholeNumber {
+  readonly written: string
+  readonly value: Fraction
+  /** A decimal text such as `-1234.5`, without outer zeros; null for fractions and exponents. */
+  readonly decimal: string | null
+}
+
+const grouped = `\\d{1,3}(?:,\\d{3})+|\\d{1,3}(?:[ _'’\u00a0\u2009\u202f]\\d{3})+|\\d+`
+const european = `\\d{1,3}(?:\\.\\d{3})+,\\d{1,2}|\\d{1,3}(?:\\.\\d{3}){2,}`
+const plainNumber = `(?:${european}|(?:${grouped})(?:\\.\\d+)?|\\.\\d+)`
+const numberPattern = new RegExp(
+  `(${plainNumber})(?:[eE]([+-]?\\d{1,3})|\\s*[×x*]\\s*10\\s*(?:\\^\\s*|\\*\\*\\s*)\\(?([+-]?\\d{1,3})\\)?)?(?:\\s?/\\s?(-?${plainNumber}))?`,
+  'u',
+)
+const mixedPattern = /^(\d+) (\d+)\/(\d+)/
+
+/** Glued to a number, these are units. Anything else glued to it makes it another number or a word. */
+const glued = /^(?:\s?[ap]\.?m\b|\s?°\s?(?:[CF](?![\p{L}]))?|\s?%|[a-zµμ]+(?![\p{L}\d]))/iu
+const units = new Set(
+  `km cm mm m kg g mg lb lbs oz ml l s h hr hrs min mins sec secs mph kmh kph ft in yd yds mi cc px gb mb kb kw kwh
+  pa hz cal kcal ms usd eur gbp st nd rd th pts pt ¢ am pm a.m p.m °c °f ° % rpm ha sq`.split(/\s+/),
+)
+/** What may follow a number, besides white space and what dresses it. */
+const border =
+  /^(?:$|[\s*_)\]"'”’`»>]|[.,;:](?=[\s*_)"'”’$<]|$)|!(?=[\s*_)"'”’$<]|$)|[?？。，、；)]|[(—|]|–\s|-\s|\$|[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]|\\(?=$)|<\/|\p{Extended_Pictographic})/u
+
+/** Numbers, compared by exact value. */
+export const numberKind: AnswerKind<WholeNumber> = {
+  read: readNumber,
+  same: (a, b) => equalFractions(a.value, b.value),
+  isPlace: ({ kind, text }) =>
+    kind !== 'boxed' ||
+    text === '' ||
+    /\d|^\W*(?:minus|negative)?\s*(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w*teen|\w+ty)\b/iu.test(
+      legible(text),
+    ),
+  another(text, { value }) {
+    const found = /^(-?)\s?(?:\$|\\\$)?/.exec(text)
+    const rest = text.slice(found?.[0].length ?? 0)
+    const number = new RegExp(`^(?:${numberPattern.source})`, 'u').exec(rest) ?? wordNumber.exec(rest)
+    if (!number) return null
+    const words = /\d/.test(number[0]) ? null : worded(rest)
+    const given =
+      words === null
+        ? valueWritten(number, found?.[1] === '-')
+        : 'answer' in words
+          ? words.answer.value
+          : null
+    return given !== null && equalFractions(given, value) ? 'same' : 'other'
+  },
+}
+
+const wordNumber =
+  /^(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|half)\b(?!\s+(?:of|more|less|each|in|is|for|way))/i
+
+function valueWritten(found: RegExpExecArray, isNegative: boolean): Fraction | null {
+  const [, digits = '', exponent, power, divisor] = found
+  const top = fractionOf(digits, exponent ?? power)
+  const under = divisor === undefined ? null : fractionOf(divisor.replace('-', ''))
+  const value = top && (divisor === undefined ? top : under && fractions.divide(top, under))
+  const flips = isNegative !== (divisor?.startsWith('-') ?? false)
+  return value && flips ? negated(value) : value
+}
+
+function fractionOf(digits: string, exponent = '0'): Fraction | null {
+  const isEuropean = /^\d{1,3}(?:\.\d{3})+,\d{1,2}$|^\d{1,3}(?:\.\d{3}){2,}$/.test(digits)
+  const plain = (isEuropean ? digits.replaceAll('.', '').replace(',', '.') : digits).replace(
+    /[, _'’\u00a0\u2009\u202f]/g,
+    '',
+  )
+  return readFraction(
+    `${plain.startsWith('.') ? `0${plain}` : plain}${exponent === '0' ? '' : `e${exponent}`}`,
+  )
+}
+
+/** Reads the one number at the start of an answer's text, after words that lead to it. */
+function readNumber(whole: string, isClosed: boolean): Reading<WholeNumber> {
+  const contrasted = whole.replace(
+    /^\s*not\s[^,.;\n]{1,60}?(?:,?\s+but(?:\s+rather)?\s|[,;]\s+(?:it|but)\s+is\s)/i,
+    '',
+  )
+  const text = undressed(contrasted.replace(/^[\s*_:]+/, ''))
+  const head = text.search(/[.!?](?=\s|$)|\n/)
+  const clause = head < 0 ? text : text.slice(0, head)
+  const found = numberPattern.exec(text)
+  if (!found || (head >= 0 && found.index > head && /\p{L}/u.test(clause))) return worded(text)
+  const equation = equationBefore(clause)
+  if (equation === null) return { reason: 'extended' }
+  const from = equation
+  numberPattern.lastIndex = 0
+  const rest = text.slice(from)
+  const number = numberPattern.exec(rest)
+  if (!number) return { reason: 'no_number' }
+  // Within LaTeX an exclamation mark is a factorial.
+  const isStrict = isClosed || /!\s*(?:\$|\\[)\]])/.test(whole)
+  return numberIn(rest, number, isStrict, text.slice(0, from), leadWithin)
+}
+
+function numberIn(
+  text: string,
+  number: RegExpExecArray,
+  isClosed: boolean,
+  equation: string,
+  within: (lead: string) => Objection | null,
+): Reading<WholeNumber> {
+  const before = text.slice(0, number.index)
+  const sign = signBefore(before)
+  if (sign === null) return { reason: 'extended' }
+  const lead = before.slice(0, before.length - sign.length).replace(currencyBefore, '')
+  const words = `${equation.replace(/\d/g, '')}${lead}`
+  const objection = within(words) ?? leadIn(words)
+  if (objection !== null) return { reason: objection }
+  if (!isFree(lead)) return { reason: 'extended' }
+  const isNegative = /[-–—]/.test(sign) || /\b(?:negative|minus)[\s*_"'($]*$/i.test(lead)
+  const mixed = mixedPattern.exec(text.slice(number.index))
+  const value = mixed ? mixedValue(mixed, isNegative) : valueWritten(number, isNegative)
+  if (value === null) return { reason: 'no_number' }
+  const rest = withoutUnit(text.slice(number.index + (mixed ?? number)[0].length))
+  if (rest === null || isExtended(rest, lead, isClosed)) return { reason: 'extended' }
+  const [, digits = '', exponent, power, divisor] = number
+  const plain = (part: string): string => part.replace(/[, _'’]/g, '')
+  const e = exponent ?? power
+  const written = mixed
+    ? mixed[0]
+    : `${plain(digits)}${e === undefined ? '' : `e${e}`}${divisor === undefined ? '' : `/${plain(divisor)}`}`
+  return {
+    answer: { written: `${isNegative ? '-' : ''}${written}`, value, decimal: decimalText(value) },
+    rest,
+  }
+}
+
+const currencyBefore =
+  /(?:\b(?:US|AU|CA|HK|NZ|SG|[ACS]))?\$\s*$|[€£¥₹₩₽]\s*$|\b(?:USD|EUR|GBP|JPY|INR|CNY|RMB|Rs\.?)\s*$/u
+/** Commands that may stand before a number; any other one makes it a part of something else. */
+const leadingCommand =
+  /\\(?:therefore|implies|Rightarrow|rightarrow|Longrightarrow|to|ldots|dots|hline|approx|because)\b/g
+
+/** Whether a number stands alone behind these words: not in a power, an index, a function or a product. */
+function isFree(lead: string): boolean {
+  if (!/(?:^|[\s=:≈(["'“‘*_`,>、，是为—–]|[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af])$/u.test(lead))
+    return false
+  if (/[\p{L}\d})\]]_$|\p{L}\($|[~¬≅]=?\s*$|[+×÷/^]\s*$|\d\s*[-*]\s*$/u.test(lead)) return false
+  return !/[\\^√∓±]/.test(lead.slice(-40).replace(leadingCommand, ''))
+}
+
+/** The text after a number without the unit that is glued to it. null: what is glued to it is no unit. */
+function withoutUnit(after: string): string | null {
+  if (/^\s?(?:%|percent)\s+of\s+\$?\d/.test(after)) return null
+  const unit = (glued.exec(after)?.[0] ?? '').replace(/\s/g, '')
+  const isUnit = unit !== '' && units.has(unit.length === 1 ? unit : unit.toLowerCase())
+  const rest = isUnit ? after.slice(after.indexOf(unit.slice(-1)) + 1).replace(/^\^?[23](?!\d)/, '') : after
+  return border.test(rest) ? rest : null
+}
+
+/** Whether an operator, a further digit or a size follows a number. */
+function isExtended(rest: string, lead: string, isClosed: boolean): boolean {
+  if (rest.startsWith("'") && !/['‘]$/.test(lead)) return true
+  const bare = rest.replace(/^(?:[*_)\]}"'”’`$]|\s(?=[*_)\]}"'”’`$]))+/, '')
+  // A factorial; in a sentence it is an exclamation.
+  if (isClosed && bare.startsWith('!')) return true
+  if (/^\s*[-–+×÷*/^!]\s*\(?\d/.test(rest) || /^\s*[\^×÷±]/.test(bare)) return true
+  const next = rest.replace(/^\s?\*+(?=\s|$)/, '')
+  if (/^\s*[×÷^±<>≤≥≠]|^\s*[=≈]|^\s+[*/+]\s|^\s*\\[a-z]+|^\s*[:'′″]\s*\d|^[.,]\d|^\.\.|^…/i.test(next))
+    return true
+  if (/^\s*\.\./.test(bare)) return true
+  return /^\s+[kKMBT]\b/.test(rest)
+}
+
+function mixedValue(
+  [, whole = '', top = '', bottom = '']: RegExpExecArray,
+  isNegative: boolean,
+): Fraction | null {
+  const [unit, above, below] = [readFraction(whole), readFraction(top), readFraction(bottom)]
+  const part = above && below && fractions.divide(above, below)
+  const value = unit && part && fractions.add(unit, part)
+  return value && isNegative ? negated(value) : value
+}
+
+/** The sign right before a number, with the currency between them: `-`, `-$`, `$-`, or ''. null: not a sign. */
+function signBefore(before: string): string | null {
+  const found = /(?:[-+–—]\s?(?:(?:US)?\$|[€£¥])?[\s(*[_"']*|(?:(?:US)?\$|[€£¥])\s?[-+–])\s*$/u.exec(before)
+  if (!found) return ''
+  const lead = before.slice(0, found.index)
+  if (/[+-]\s*$/.test(lead)) return null
+  // A bullet of a list, or a dash after a word.
+  if (/[\p{L})\d:*]\s*$/u.test(lead) && /[-–—][\s(*[]*\s[\s(*[]*$/.test(found[0]))
+    return /[-+]/.test(found[0]) && !/\s$/.test(lead) ? null : ''
+  return /(?:^|[\s=:≈(["'“‘*_`,])$/u.test(lead) ? found[0] : null
+}
+
+/**
+ * Where the last side of an equation starts. 0: no equation. null: the equation is false, or restates a
+ * question: a side has a letter beside its numbers.
+ */
+function equationBefore(clause: string): number | null {
+  const sides = clause.replace(/^[\s#>*-]+(?=\d)/, '').split(/=|≈|\bequals\b/)
+  if (sides.length === 1) return 0
+  const last = sides.at(-1) ?? ''
+  const number = numberPattern.exec(last)
+  if (!number || /[<>≤≥≠!]/.test(clause.replace(/!\s*$/, ''))) return null
+  const value = arithmetic(last) ?? valueWritten(number, /-\s*\$?$/.test(last.slice(0, number.index)))
+  for (const side of sides.slice(0, -1)) {
+    if (!/\d/.test(side) || /^[\s$*(]*\p{L}+_?\d+\s*$/u.test(side)) continue
+    const of = arithmetic(side)
+    if (of === null) {
+      if (!/\p{L}{2}/u.test(side)) return null
+      // Words may count things: "6 crates * 7 jars". A letter makes a question of it.
+      if (/(?<![\p{L}])\p{L}(?![\p{L}])|\d\p{L}|\\/u.test(side.replace(/\b[aA]\b(?=\s)/g, ''))) return null
+      continue
+    }
+    if (value === null || !roundsTo(of, value, side, last)) return null
+  }
+  return clause.length - last.length
+}
+
+/** Whether a side's value is the answer, or is what the answer rounds: `100/3 = 33.3`. */
+function roundsTo(of: Fraction, answer: Fraction, side: string, last: string): boolean {
+  if (equalFractions(of, answer)) return true
+  if (!/[/÷.×*]/.test(side)) return false
+  const places = /\.(\d+)/.exec(last)?.[1]?.length ?? 0
+  const [x, y] = [
+    Number(of.numerator) / Number(of.denominator),
+    Number(answer.numerator) / Number(answer.denominator),
+  ]
+  return Math.abs(x - y) <= 0.500001 * 10 ** -places
+}
+
+/** The value of a side that only has numbers, operators, brackets, currency and names of things. */
+function arithmetic(side: string): Fraction | null {
+  const words = side
+    .replace(/^.*[:,]\s/, '')
+    .replace(/(\d)\s*[xX]\s*(?=\d)/g, '$1*')
+    .replace(/\p{L}{2,}/gu, ' ')
+    .replace(/\*\*|[$€£¥%_"'`.]+(?=\s|$)|[$€£¥]/g, ' ')
+  const tokens: Token<Fraction>[] = []
+  for (const { 0: piece } of words.matchAll(new RegExp(`${plainNumber}|[-+*/×÷()]|\\S`, 'gu'))) {
+    if (/\d/.test(piece)) {
+      const value = fractionOf(piece)
+      if (value === null) return null
+      tokens.push({ value })
+    } else if (/^[-+*/()]$/.test(piece)) tokens.push(piece as Token<Fraction>)
+    else if (piece === '×') tokens.push('*')
+    else if (piece === '÷') tokens.push('/')
+    else return null
+  }
+  return tokens.length > 200 ? null : evaluate(tokens, fractions)
+}
+
+const small =
+  `zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen`.split(
+    ' ',
+  )
+const tens = `twenty thirty forty fifty sixty seventy eighty ninety`.split(' ')
+const scales: Readonly<Record<string, number>> = { hundred: 100, thousand: 1e3, million: 1e6, billion: 1e9 }
+const numeral = new RegExp(
+  `^(?:(?:${[...small, ...tens, ...Object.keys(scales), 'and'].join('|')}|minus|negative)(?:[\\s-]+|(?![\\p{L}])))+`,
+  'iu',
+)
+
+/** A number in English words at the start: `forty-two`. */
+function worded(text: string): Reading<WholeNumber> {
+  const plain = text.replace(/^(?:[^\d\n]{0,80}?\b(?:is|are|=|:)\s+)?["'(*_]*/i, '')
+  const found = numeral.exec(plain)?.[0] ?? ''
+  const words = found
+    .trim()
+    .toLowerCase()
+    .replace(/[\s-]+and$/, '')
+    .split(/[\s-]+/)
+  const isNegative = words[0] === 'minus' || words[0] === 'negative'
+  let total = 0
+  let group = 0
+  for (const word of isNegative ? words.slice(1) : words) {
+    if (word === 'and') continue
+    const scale = scales[word]
+    if (scale === 100) group = (group || 1) * 100
+    else if (scale !== undefined) {
+      total += (group || 1) * scale
+      group = 0
+    } else if (tens.includes(word)) group += 20 + 10 * tens.indexOf(word)
+    else if (small.includes(word)) group += small.indexOf(word)
+    else return { reason: 'no_number' }
+  }
+  const lead = text.slice(0, text.length - plain.length)
+  const objection = leadIn(lead)
+  if (objection !== null) return { reason: objection }
+  const value = readFraction(`${total + group}`)
+  if (value === null) return { reason: 'no_number' }
+  const signed = isNegative ? negated(value) : value
+  return {
+    answer: { written: decimalText(signed) ?? '', value: signed, decimal: decimalText(signed) },
+    rest: plain.slice(found.trimEnd().length),
+  }
+}
+
+/** A fraction as a decimal if it has one of at most 40 places. */
+export function decimalText({ numerator, denominator }: Fraction): string | null {
+  let [top, places] = [numerator < 0n ? -numerator : numerator, 0]
+  let under = denominator
+  while (under !== 1n && places <= 40) {
+    if (top % under === 0n) {
+      top /= under
+      under = 1n
+    } else {
+      top *= 10n
+      places++
+    }
+  }
+  if (under !== 1n) return null
+  const digits = `${top}`.padStart(places + 1, '0')
+  const decimals = places === 0 ? '' : digits.slice(-places).replace(/0+$/, '')
+  const integer = digits.slice(0, digits.length - places)
+  return `${numerator < 0n && top !== 0n ? '-' : ''}${integer}${decimals === '' ? '' : `.${decimals}`}`
+}
+
+const negated = ({ numerator, denominator }: Fraction): Fraction => ({ numerator: -numerator, denominator })
+
+/** The last number of a text without marks, read with the words around it. */
+export function unmarkedNumber(text: string): FinalAnswer<WholeNumber> {
+  const from = Math.max(0, text.length - 4000)
+  const tail = text.slice(from)
+  const last = Array.from(tail.matchAll(new RegExp(numberPattern.source, 'gu'))).at(-1)
+  if (last === undefined) return finalWords(text)
+  // Marks of LaTeX and Markdown between the number and its words.
+  const lineStart = tail.lastIndexOf('\n', last.index) + 1
+  const head = tail.slice(0, lineStart)
+  const line = tail.slice(lineStart).split('\n', 1)[0] ?? ''
+  const sentence = line.slice(sentenceStart(line, last.index - lineStart))
+  const plain = undressed(sentence)
+  const number = Array.from(plain.matchAll(new RegExp(numberPattern.source, 'gu'))).at(-1)
+  if (number === undefined) return { reason: 'no_number' }
+  const equals = Math.max(plain.lastIndexOf('=', number.index), plain.lastIndexOf('≈', number.index))
+  if (equals >= 0 && equationBefore(plain.slice(0, number.index + number[0].length)) === null)
+    return { reason: 'extended' }
+  const found = numberIn(plain, number, false, '', (lead) => (isDisguised(lead) ? 'denied' : null))
+  if ('reason' in found) return found
+  const start = from + lineStart
+  const place = {
+    kind: 'phrase' as const,
+    start,
+    end: start + line.length,
+    from: start,
+    isClosed: false,
+    text: line,
+  }
+  const objection = objectionAround(
+    `${text.slice(0, from)}${head}${line}${tail.slice(lineStart + line.length)}`,
+    place,
+    found,
+    numberKind,
+  )
+  return objection === null ? { answer: found.answer, kind: null, tail: 0 } : { reason: objection }
+}
+
+/** A text without digits may be a number in words. */
+function finalWords(text: string): FinalAnswer<WholeNumber> {
+  const line = text.trim().split('\n').at(-1) ?? ''
+  const found = line.length > 200 ? ({ reason: 'no_number' } as const) : worded(undressed(line))
+  if ('reason' in found) return found
+  const objection = followUp(found.rest, (next) => numberKind.another(next, found.answer))
+  return objection === null ? { answer: found.answer, kind: null, tail: 0 } : { reason: objection }
+}
+
+/** Where the sentence around an offset starts. */
+function sentenceStart(line: string, at: number): number {
+  let start = 0
+  for (const { index, 0: end } of line.matchAll(/[.!?。！？](?:\s|$)/g))
+    if (index + end.length <= at) start = index + end.length
+  return start
+}
+
+/** The exact value of a ground truth in digits: `$1,234.50`, `3/4`, `-5`. null: not one number. */
+export function truthNumber(truth: unknown): WholeNumber | null {
+  const reading = readNumber(String(truth), true)
+  return 'answer' in reading && /^[\s.,]*$/.test(reading.rest.replace(/\p{L}/gu, '')) ? reading.answer : null
+}
