@@ -23,8 +23,7 @@ for (const recovery of ['answer', 'drop'] as const)
     await t.test('sends no byte of an answer until its end', async (t) => {
       clock.advance(59_999)
       t.equal((await get(server, '/health')).status, 200)
-      t.notMatch(one.text, '}')
-      t.notMatch(streamed.text, 'data')
+      t.strictSame([one.text, streamed.text], ['', ''])
       t.notOk(one.isClosed)
     })
 

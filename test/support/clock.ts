@@ -11,7 +11,17 @@ export interface FakeClock extends Clock {
 
 export function fakeClock(start = 0): FakeClock {
   let now = start
-  const timers = new Set<{ at: number; fn: () => void }>()
+  const timers = new Set<{ readonly at: number; readonly fn: () => void }>()
+  /** Runs what falls due next, by `until`; false: nothing does. */
+  const runNext = (until: number): boolean => {
+    let next: { readonly at: number; readonly fn: () => void } | undefined
+    for (const timer of timers) if (timer.at <= until && (!next || timer.at < next.at)) next = timer
+    if (!next) return false
+    timers.delete(next)
+    now = Math.max(now, next.at)
+    next.fn()
+    return true
+  }
   return {
     now: () => now,
     after(ms, fn) {
@@ -22,26 +32,11 @@ export function fakeClock(start = 0): FakeClock {
     advance(ms) {
       const until = now + ms
       let hasRun = false
-      for (;;) {
-        const [next] = [...timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)
-        if (!next) break
-        timers.delete(next)
-        now = Math.max(now, next.at)
-        next.fn()
-        hasRun = true
-      }
+      while (runNext(until)) hasRun = true
       now = until
       return hasRun
     },
-    step() {
-      let next: { at: number; fn: () => void } | undefined
-      for (const timer of timers) if (!next || timer.at < next.at) next = timer
-      if (!next) return false
-      timers.delete(next)
-      now = Math.max(now, next.at)
-      next.fn()
-      return true
-    },
+    step: () => runNext(Number.POSITIVE_INFINITY),
     get pending() {
       return timers.size
     },

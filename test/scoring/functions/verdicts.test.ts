@@ -205,7 +205,9 @@ t.test('options are checked when they are bound', async (t) => {
   t.match(bind(odd({ parts: () => null }), '{}'), { problems: [{ message: /threw TypeError/ }] })
   const reply = { choice: ['1', '0'] }
   const judge = defineModelReward({ ask: 'generate', reply, truth, range, rm_preprocess: () => 'q' })
-  t.match(bind(judge as RewardFunction, '{}'), { bound: { range: [0, 1], parts: [], reply } })
+  const bound = bind(judge as RewardFunction, '{}')
+  t.match(bound, { bound: { range: [0, 1], reply } })
+  t.strictSame('bound' in bound && bound.bound.parts, [])
 })
 
 t.test('frames are read from any pieces, and a length over the limit ends the stream', async (t) => {

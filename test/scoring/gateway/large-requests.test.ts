@@ -3,7 +3,7 @@ import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
 import { probesOff } from '../../support/models.ts'
 
-const judge = { name: 'q', function: 'digit-judge', model: 'judge' }
+const judge = { name: 'q', function: 'yes-no-judge', model: 'judge' }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 t.test('more questions than the limit in progress are all answered, in order', async (t) => {

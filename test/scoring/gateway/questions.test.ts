@@ -142,12 +142,12 @@ t.test('a judge is asked what its author meant', async (t) => {
 
   await t.test('a judge that asks about no prompt, or whose author allows it, needs none', async (t) => {
     for (const prompt of emptyPrompts)
-      for (const name of ['polite', 'opted'])
-        t.match(
-          await asked(name, 'It is 4.', { prompt }),
-          { result: 1, flags: [] },
-          `${name}: ${JSON.stringify(prompt)}`,
-        )
+      for (const name of ['polite', 'opted']) {
+        const { result, flags } = await asked(name, 'It is 4.', { prompt })
+        // Invisible characters are neutralised where the judge is shown the prompt.
+        const empty = flags.filter((flag) => flag !== 'neutralised')
+        t.strictSame([result, empty], [1, []], `${name}: ${JSON.stringify(prompt)}`)
+      }
   })
 
   await t.test('a question in extra_info counts as one, a reference does not', async (t) => {

@@ -22,14 +22,14 @@ t.test('a reload that moves a model to other servers', async (t) => {
   const write = (url: string, weight: number, drainS = 0) => {
     const judge = { model: 'm', instances: [url], health: { interval_s: 0 } }
     const model = 'judge'
-    const first = { name: 'first', function: 'digit-judge', model }
-    const second = { name: 'second', function: 'digit-judge', model, op: 'add', weight, after: ['first'] }
+    const first = { name: 'first', function: 'yes-no-judge', model }
+    const second = { name: 'second', function: 'yes-no-judge', model, op: 'add', weight, after: ['first'] }
     const config = { models: { judge }, steps: [first, second] }
     writeFileSync(join(folder, 'judged.json'), JSON.stringify(config))
     writeFileSync(join(folder, 'gateway.json'), JSON.stringify({ shutdown: { grace_s: drainS } }))
   }
   write(old.url, 1)
-  const gateway = await testGateway(t, {}, { configs: [folder] })
+  const gateway = await testGateway(t, {}, { configs: [folder], functionFolders: [] })
   const before = gateway.reward('judged').version
   old.script = (seen, response) => void held.push(() => json(response, completion(seen, '0')))
   const signal = new AbortController().signal
@@ -80,7 +80,7 @@ t.test('a reload that moves a model to other servers', async (t) => {
   })
 })
 
-/** A gateway whose configs a test can rewrite: a rule with an offset, and a judge at an address. */
+/** A gateway whose configs a test can rewrite: a rule worth a half and more, and a judge at an address. */
 async function served(t: Test, reload: object, url: string, file = '') {
   const folder = t.testdir({})
   const write = (plus: number, judgeUrl: string) => {
@@ -93,8 +93,8 @@ async function served(t: Test, reload: object, url: string, file = '') {
       ...failsSoon,
     }
     put('gateway.json', { models: { judge: model }, reload })
-    put('ruled.json', { steps: [{ name: 'rule', function: 'echo-rule', options: { plus } }] })
-    put('judged.json', { steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] })
+    put('ruled.json', { steps: [{ name: 'rule', function: 'exact-match', weight: 0.5 + plus }] })
+    put('judged.json', { steps: [{ name: 'q', function: 'yes-no-judge', model: 'judge' }] })
   }
   write(0, url)
   const told: string[] = []
@@ -103,6 +103,7 @@ async function served(t: Test, reload: object, url: string, file = '') {
     {},
     {
       configs: [join(folder, file)],
+      functionFolders: [],
       events: {
         engine: { done: ({ plan }) => void told.push(plan.name) },
         reloads: { ended: (refusal) => void told.push(refusal === null ? 'served' : 'refused') },
@@ -125,8 +126,8 @@ t.test('a reload with samples whose rewards are known', async (t) => {
   const reload = {
     samples: {
       ruled: [
-        { name: 'half', response: '0.5' },
-        { name: 'broken', response: 'throw' },
+        { name: 'half', response: 'x', ground_truth: 'x' },
+        { name: 'broken', response: 'x' },
       ],
       judged: [{ name: 'right', prompt: '2 + 3?', response: '5', min: 0.8 }],
     },
@@ -202,7 +203,7 @@ t.test('configs that are not served yet send no canaries', async (t) => {
   const write = (settings: object) => {
     const judge = { model: 'm', instances: [server.url], health: { interval_s: 0 }, retry: { max: 0 } }
     writeFileSync(join(folder, 'gateway.json'), JSON.stringify({ models: { judge }, ...settings }))
-    const steps = [{ name: 'q', function: 'digit-judge', model: 'judge' }]
+    const steps = [{ name: 'q', function: 'yes-no-judge', model: 'judge' }]
     writeFileSync(join(folder, 'judged.json'), JSON.stringify({ steps }))
   }
   write({})
@@ -210,14 +211,17 @@ t.test('configs that are not served yet send no canaries', async (t) => {
   const gateway = await testGateway(
     t,
     {},
-    { configs: [folder], clock, events: { canary: { probed: () => void probed++ } } },
+    { configs: [folder], functionFolders: [], clock, events: { canary: { probed: () => void probed++ } } },
   )
   const canary = {
     every_s: 10,
     wrong_rounds: 1,
-    probes: { 'digit-judge': [{ name: 'p', response: '5', max: 0 }] },
+    probes: { 'yes-no-judge': [{ name: 'p', prompt: 'q', response: '5', max: 0 }] },
   }
-  const reload = { samples: { judged: [{ name: 'right', response: '5', max: 0.5 }] }, timeout_s: 60 }
+  const reload = {
+    samples: { judged: [{ name: 'right', prompt: 'q', response: '5', max: 0.5 }] },
+    timeout_s: 60,
+  }
   write({ canary, reload })
   server.script = () => undefined
   const refused = gateway.reload().then(

@@ -209,7 +209,8 @@ t.test('a spent retry budget ends the storm', async (t) => {
   t.ok(calls <= 100 + 10 + 20, `${calls} calls`)
   t.ok(denied.length > 0)
   const none = await judge(t, [broken, yes], { retry: { budget: 0, max: 10 } }, { random: () => 0 })
-  t.match(await failureOf(none.ask('q')), { kind: 'judge_unreachable', attempts: [{}] })
+  const { kind, attempts } = await failureOf(none.ask('q'))
+  t.strictSame([kind, attempts?.length], ['judge_unreachable', 1])
   t.equal(none.servers[1]?.seen.length, 0, 'a budget of 0 pays for no further call')
 })
 

@@ -94,18 +94,17 @@ steps:
     onInvalid: { kind: 'group_mean', fallback: null },
     arithmetic: 'strict',
     deadlineMs: 2000,
-    config: { name: 'r', steps: [{ name: 'rule' }, {}, {}] },
+    config: { name: 'r', steps: [{ name: 'rule' }, { name: 'text' }, { name: 'quality' }] },
   })
   const [rule, text, quality] = plan.steps
   t.match(rule, {
     kind: 'rule',
     ask: null,
-    models: [],
     gated: false,
-    needs: [],
     op: 'add',
     timeoutMs: Infinity,
   })
+  t.strictSame([rule?.models, rule?.needs], [[], []])
   t.match(text, {
     critique: true,
     gated: true,

@@ -49,7 +49,7 @@ t.test('what fits in neither way is refused as it is written (M36)', async (t) =
       `${port} is refused as it is without a variable`,
     )
   t.match(told('listen: { port: "8090" }'), [/must be a number, not a text/], 'only a variable is read again')
-  t.match(told('listen: { port: "${P}", host: "${H}" }', { P: '1', H: '2' }), [], 'each on its own')
+  t.strictSame(told('listen: { port: "${P}", host: "${H}" }', { P: '1', H: '2' }), [], 'each on its own')
 })
 
 t.test('aliases and merges keep both readings', async (t) => {
