@@ -68,7 +68,7 @@ t.test('the inspector', async (t) => {
           { name: 'voted' },
         ],
       })
-      t.match(await events.next('status'), { models: [{ name: 'judge' }], missing: [] })
+      t.match(await events.next('status'), { models: [{ name: 'judge' }], missing: { length: 0 } })
     })
 
     await t.test('gets what was scored before, with reasons instead of numbers', async (t) => {

@@ -55,9 +55,9 @@ t.test('an object ground truth sent as JSON text is the object, in every format 
 t.test('a text that the function accepts stays a text (M37)', async (t) => {
   const one = async (response: string, ground_truth: string) =>
     (await post('/v1/score', { reward: 'text', samples: [{ response, ground_truth }] })).results[0]
-  t.match(await one(asText, asText), { reward: 1, flags: [] })
-  t.match(await one('4', '"4"'), { reward: 0, flags: [] })
-  t.match(await one('null', 'null'), { reward: 1, flags: [] })
+  t.match(await one(asText, asText), { reward: 1, flags: { length: 0 } })
+  t.match(await one('4', '"4"'), { reward: 0, flags: { length: 0 } })
+  t.match(await one('null', 'null'), { reward: 1, flags: { length: 0 } })
 })
 
 /** The ground truth that a rule with this schema gets, with its flags, or the error. */

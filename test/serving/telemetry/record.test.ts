@@ -78,7 +78,13 @@ t.test('each row is recorded with its config, its judges and the calculation of 
     training_step: 3,
     sample: { id: 'a', group: 'g', prompt: { sha256: sha256('two?') }, response: { sha256: sha256('1') } },
     terms: [
-      { name: 'rule', score: 1, parts: { length: 1 }, details: { seen: { sha256: sha256('1') } }, asks: [] },
+      {
+        name: 'rule',
+        score: 1,
+        parts: { length: 1 },
+        details: { seen: { sha256: sha256('1') } },
+        asks: { length: 0 },
+      },
       {
         name: 'quality',
         contribution: 0.5,
@@ -90,7 +96,7 @@ t.test('each row is recorded with its config, its judges and the calculation of 
       },
     ],
   })
-  t.match(records[1]?.terms[1], { status: 'off', why: 'gate', asks: [] })
+  t.match(records[1]?.terms[1], { status: 'off', why: 'gate', asks: { length: 0 } })
 })
 
 t.test('a failed question is recorded with every attempt', async (t) => {
