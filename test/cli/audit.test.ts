@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { wilson } from '../../src/core/statistics/intervals.ts'
 import { runCommand } from '../support/command-line.ts'
+import { compiledFixtures } from '../support/gateway.ts'
 
 const rows = join('test/fixtures/audit/numbers.jsonl')
-const weak = ['--reward-functions', join('test/fixtures/weak-rewards')]
+const weak = ['--reward-functions', compiledFixtures('weak-rewards')]
 const run = (...argv: string[]) => runCommand(['audit', ...argv])
 
 t.test('the audit of a sound reward', async (t) => {

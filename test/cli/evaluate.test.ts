@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startSimulatedServer } from '../../src/simulator/index.ts'
 import type { SimulatedServerOptions } from '../../src/simulator/options.ts'
@@ -211,5 +211,5 @@ t.test(
 
 /** Resolves when the file has this many bytes or its writer has ended. */
 async function written(path: string, bytes: number, writer: ChildProcess): Promise<void> {
-  while (writer.exitCode === null && (!existsSync(path) || statSync(path).size < bytes)) await setImmediate()
+  while (writer.exitCode === null && (!existsSync(path) || statSync(path).size < bytes)) await setTimeout(2)
 }

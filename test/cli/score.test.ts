@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
@@ -59,16 +59,21 @@ t.test('score waits for a missing judge and reports it (M54)', async (t) => {
       .join('\n'),
   })
   const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
-  const stderr: string[] = []
-  const ran = runCommand(
-    ['score', '--config', folder, '--reward', 'judged', '--input', input, '--output', output],
-    {
-      onStderr: (text) => void stderr.push(text),
-    },
-  )
-  while (!stderr.join('').includes('waiting')) await setImmediate()
+  let stderr = ''
+  let ran: ReturnType<typeof runCommand> | undefined
+  await new Promise<void>((resolve) => {
+    ran = runCommand(
+      ['score', '--config', folder, '--reward', 'judged', '--input', input, '--output', output],
+      {
+        onStderr: (text) => {
+          stderr += text
+          if (stderr.includes('waiting')) resolve()
+        },
+      },
+    )
+  })
   t.match(
-    stderr.join(''),
+    stderr,
     /^waiting for the model 'judge': none of its servers responds; questions wait until their deadline\n$/,
   )
   await judge.revive()
@@ -439,5 +444,5 @@ t.test('causes that differ only in numbers are counted together, as are too many
 
 /** Resolves when the file has this many bytes or its writer has ended. */
 async function written(path: string, bytes: number, writer: ChildProcess): Promise<void> {
-  while (writer.exitCode === null && (!existsSync(path) || statSync(path).size < bytes)) await setImmediate()
+  while (writer.exitCode === null && (!existsSync(path) || statSync(path).size < bytes)) await setTimeout(2)
 }

@@ -190,7 +190,11 @@ t.test('a failed reload logs every mistake with its place, and is counted', asyn
   t.strictSame(counted, [refusal, null])
 })
 
-t.test('serve does not load the workbench, and loads the simulator only with --simulate', async (t) => {
+const somaxconn = '/proc/sys/net/core/somaxconn'
+const mostWaiting = existsSync(somaxconn) ? Number(readFileSync(somaxconn, 'utf8')) : 0
+const skip = mostWaiting < 2000 && 'this system lets no 2,000 connections wait'
+
+t.test('a process that serves', async (t) => {
   const folder = t.testdir({ 'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]', loaded: {} })
   const loaded = join(folder, 'loaded')
   const child = spawn(
@@ -204,44 +208,35 @@ t.test('serve does not load the workbench, and loads the simulator only with --s
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     written += text
   })
-  while (!/at http:/.test(written)) await once(child.stdout, 'data')
-  child.kill('SIGTERM')
-  await exited
-  const wings = new Set(
-    readdirSync(loaded).flatMap((file) => {
-      const { result } = JSON.parse(readFileSync(join(loaded, file), 'utf8'))
-      return (result as { url: string }[]).flatMap(({ url }) => /\/dist\/src\/(\w+)\//.exec(url)?.[1] ?? [])
-    }),
-  )
-  t.ok(wings.has('serving') && wings.has('scoring'), 'what is served is loaded')
-  t.notOk(wings.has('workbench') || wings.has('simulator'), [...wings].join(' '))
-})
-
-const somaxconn = '/proc/sys/net/core/somaxconn'
-const mostWaiting = existsSync(somaxconn) ? Number(readFileSync(somaxconn, 'utf8')) : 0
-const skip = mostWaiting < 2000 && 'this system lets no 2,000 connections wait'
-
-t.test('thousands of connections at once wait for a busy server without a reset', { skip }, async (t) => {
-  const folder = t.testdir({ 'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]' })
-  const child = spawn(
-    process.execPath,
-    ['dist/src/cli/main.js', 'serve', '--config', folder, '--port', '0'],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
-  t.teardown(() => child.kill('SIGKILL'))
-  let written = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    written += text
-  })
   const address = /at http:\/\/(\S+):(\d+) /
   while (!address.test(written)) await once(child.stdout, 'data')
   const [, host = '', port] = address.exec(written) ?? []
-  child.kill('SIGSTOP')
-  const sockets = Array.from({ length: 1500 }, () => connect(Number(port), host))
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
+
+  await t.test(
+    'lets thousands of connections wait while it is busy, without a reset',
+    { skip },
+    async (t) => {
+      child.kill('SIGSTOP')
+      const sockets = Array.from({ length: 1500 }, () => connect(Number(port), host))
+      await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+      child.kill('SIGCONT')
+      t.equal((await fetch(`http://${host}:${port}/livez`)).status, 200)
+      const closed = sockets.map((socket) => once(socket, 'close'))
+      for (const socket of sockets) socket.destroy()
+      await Promise.all(closed)
+    },
+  )
+
+  await t.test('does not load the workbench, nor the simulator without --simulate', async (t) => {
+    child.kill('SIGTERM')
+    await exited
+    const wings = new Set(
+      readdirSync(loaded).flatMap((file) => {
+        const { result } = JSON.parse(readFileSync(join(loaded, file), 'utf8'))
+        return (result as { url: string }[]).flatMap(({ url }) => /\/dist\/src\/(\w+)\//.exec(url)?.[1] ?? [])
+      }),
+    )
+    t.ok(wings.has('serving') && wings.has('scoring'), 'what is served is loaded')
+    t.notOk(wings.has('workbench') || wings.has('simulator'), [...wings].join(' '))
   })
-  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
-  child.kill('SIGCONT')
-  t.equal((await fetch(`http://${host}:${port}/livez`)).status, 200)
 })

@@ -11,8 +11,11 @@ import {
 import type { SimulatedServerOptions } from '../../src/simulator/options.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../src/simulator/server.ts'
 
-/** Functions for tests, as the compiler emits them: a process that compiles them itself takes half as long again to start. */
-export const fixtureFunctions = join(import.meta.dirname, '../fixtures/functions')
+/** A folder of reward functions as the compiler emits them: a process that compiles them itself takes half as long again to start. */
+export const compiledFixtures = (name: string): string => join(import.meta.dirname, '../fixtures', name)
+
+/** Functions for tests. */
+export const fixtureFunctions = compiledFixtures('functions')
 const fixtureNames = readdirSync(fixtureFunctions)
   .filter((file) => file.endsWith('.js'))
   .map((file) => basename(file, '.js'))

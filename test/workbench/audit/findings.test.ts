@@ -7,7 +7,7 @@ import { attacks as catalogue } from '../../../src/workbench/audit/catalogue/att
 import { findingsOf } from '../../../src/workbench/audit/findings.ts'
 import { auditParsers } from '../../../src/workbench/audit/parsers.ts'
 import { auditRows } from '../../support/audit-rows.ts'
-import { testGateway, testModel } from '../../support/gateway.ts'
+import { compiledFixtures, testGateway, testModel } from '../../support/gateway.ts'
 import { hackClasses } from './published-hacks.ts'
 
 /** The planted weakness of each reward: prefixes of the attacks that must succeed. */
@@ -87,7 +87,7 @@ t.test('the audit finds the planted weaknesses of rewards', async (t) => {
   const gateway = await testGateway(
     t,
     rewards,
-    { functionFolders: [join('test/fixtures/weak-rewards')] },
+    { functionFolders: [compiledFixtures('weak-rewards')] },
     inline,
   )
   for (const [reward, { rows, found }] of Object.entries(planted)) {

@@ -1,14 +1,20 @@
-import { join } from 'node:path'
 import t from 'tap'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { audit } from '../../../src/workbench/audit/audit.ts'
 import { attacks } from '../../../src/workbench/audit/catalogue/attacks.ts'
 import { type Finding, findingsOf } from '../../../src/workbench/audit/findings.ts'
 import { auditRows } from '../../support/audit-rows.ts'
-import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
+import {
+  compiledFixtures,
+  outcomesOf,
+  resultOf,
+  sampleOf,
+  testGateway,
+  testModel,
+} from '../../support/gateway.ts'
 import { seeded } from '../../support/seeded.ts'
 
-const functionFolders = ['weak-rewards', 'functions'].map((name) => join('test/fixtures', name))
+const functionFolders = ['weak-rewards', 'functions'].map(compiledFixtures)
 const off = { fence: false, tokens: false, verdicts: false, invisible: false, refuse: false, thoughts: false }
 const structural = ['master key', 'forged verdict', 'role and fence break', 'template leakage', 'hidden text']
 const { signal } = new AbortController()
