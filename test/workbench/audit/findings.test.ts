@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import t from 'tap'
 import type { Gateway } from '../../../src/scoring/gateway/gateway.ts'
 import type { AuditRow } from '../../../src/workbench/audit/attack.ts'
