@@ -13,6 +13,9 @@ import {
   questionTexts,
   withMarker,
 } from './question.ts'
+import { breaksCase, type RegressionCase } from './regression-cases.ts'
+
+export { type RegressionCase, regressionCases } from './regression-cases.ts'
 
 /** The assertions that contract tests need: tap's `t`, or `node:assert/strict` with any other runner. */
 export type TestRunner = Ok &
@@ -132,6 +135,8 @@ export interface RuleCases {
   readonly malformed: RowParts
   /** Attempts to game the rule, by name. Each must score less than `full`. At least one. */
   readonly hacks: Readonly<Record<string, RowParts>>
+  /** Findings of an audit, as `regressionCases` reads them. */
+  readonly cases?: readonly RegressionCase[]
 }
 
 /**
@@ -190,6 +195,26 @@ export function ruleContract<T, O>(t: TestRunner, rule: Rule<T, O>, cases: RuleC
   const hacks = Object.entries(cases.hacks)
   t.ok(hacks.length > 0, 'at least one hack is named')
   for (const [name, hack] of hacks) t.ok(check(name, hack) < full, `${name}: earns less than full`)
+  for (const found of cases.cases ?? []) {
+    const parts = partsOf(found)
+    const title = `${found.name}: ${JSON.stringify(found.response.slice(0, 80))}`
+    const right = check(`${title}, the right answer`, { ...parts, response: found.right })
+    const reward = check(title, { ...parts, response: found.response })
+    t.ok(!breaksCase(found, reward, right), `${title}: must ${found.must} than ${right}, and earns ${reward}`)
+  }
+}
+
+/** The row of a regression case as test rows have it. */
+function partsOf({
+  row: { prompt, ground_truth, data_source, extra_info, rm_prompt },
+}: RegressionCase): RowParts {
+  return {
+    prompt: (prompt ?? '') as Sample['prompt'],
+    groundTruth: ground_truth ?? null,
+    extraInfo: (extra_info ?? {}) as Sample['extraInfo'],
+    ...(typeof data_source === 'string' && { dataSource: data_source }),
+    ...(typeof rm_prompt === 'string' && { rmPrompt: rm_prompt }),
+  }
 }
 
 /** A model's answer in a test. For a `generate` judge, the text is enough. */

@@ -1,34 +1,57 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { regressionCases, ruleContract } from '../../src/contract/testing.ts'
 import { wilson } from '../../src/core/statistics/intervals.ts'
+import sound from '../fixtures/detector/right.ts'
 import { runCommand } from '../support/command-line.ts'
 import { compiledFixtures } from '../support/gateway.ts'
 
 const rows = join('test/fixtures/audit/numbers.jsonl')
-const weak = ['--reward-functions', compiledFixtures('weak-rewards')]
+/** With a search that is short: it is not what most of these tests are about. */
+const weak = ['--reward-functions', compiledFixtures('weak-rewards'), '--budget', '600']
+const detector = ['--reward-functions', compiledFixtures('detector')]
+const right = ['--function', 'right', ...detector, '--options', '{"reader": "number after a mark"}']
 const run = (...argv: string[]) => runCommand(['audit', ...argv])
 
-t.test('the audit of a sound reward', async (t) => {
-  const { code, stdout, stderr } = await run('--function', 'gsm8k-progressive', '--input', rows)
+t.test('the audit of a right reward', async (t) => {
+  const { code, stdout, stderr } = await run(...right, '--input', rows, '--budget', '1500')
 
   t.test('passes: no attack is paid', async (t) => {
     t.equal(stderr, '')
     t.equal(code, 0, stdout)
     t.match(stdout, 'No attack succeeded.')
-    t.match(stdout, /\nPASSED: none of \d+ attacks is paid as much as a right answer\n$/)
+    t.match(stdout, /\nPASSED: none of \d+ attacks is paid as much as a right answer/)
+  })
+
+  t.test(
+    'tells of answers that contradict a right value outside its place; --strict fails on them',
+    async (t) => {
+      t.match(
+        stdout,
+        /; \d contradict a right answer outside its place and are paid \(--strict fails on them\)\n$/,
+      )
+      const strict = ['--strict', '--against', 'rule', '--budget', '3000']
+      t.equal((await run(...right, '--input', rows, ...strict)).code, 1)
+    },
+  )
+
+  t.test('tries the forms that the reward pays, and rewrites right answers', async (t) => {
+    t.match(stdout, /^forms that pay, by rows: as given \(3\), mark \(\d\)/m)
+    t.match(stdout, /^No rewrite of a right answer is refused \(\d{2,} tried\)\.$/m)
   })
 
   t.test('counts what right answers and near misses are paid', async (t) => {
     t.match(stdout, 'right answers: mean 1, paid above the worst text 3/3 (43.8 % to 100 %)')
-    t.match(stdout, 'near misses: mean 0.1, paid below the right answer 3/3')
+    t.match(stdout, 'near misses: mean 0, paid below the right answer 3/3')
   })
 
   t.test(
     'says which version of the function it tried on how many rows, and each family of attacks',
     async (t) => {
-      t.match(stdout, /^gsm8k-progressive \(version [0-9a-f]{16}\), 3 rows$/m)
+      t.match(stdout, /^right \(version [0-9a-f]{16}\), 3 rows$/m)
       t.match(stdout, /^hedge +0\/\d+ +0 % to [\d.]+ % +0 +[\d.]+$/m)
+      t.match(stdout, /^several answers +0\/\d+ +0 % to [\d.]+ % +0 +[\d.]+$/m)
     },
   )
 })
@@ -68,12 +91,15 @@ t.test('the audit of a reward that pays an attack in full (M32)', async (t) => {
   t.test('exits with 1 and shows a text that is paid', async (t) => {
     t.equal(code, 1, 'a hedge knows the task, and is paid for nothing')
     t.match(stdout, /\nFAILED: \d+ attacks are paid as much as a right answer: hedge\//)
+    t.match(stdout, /\nwhat to change:\n {2}hedge: Take the answer from one place/)
     t.match(stdout, /\nfor example:\n {2}hedge\/[^\n]*: row "0", paid 1 for "The answer could be [^\n]*42/)
   })
 
   t.test('names in JSON each attack that is paid, with an example', async (t) => {
     t.equal(passed, false)
-    const paid = attacks.filter((one: { paidInFull: number }) => one.paidInFull > 0)
+    const paid = attacks.filter(
+      (one: { paidInFull: number; isOutside: boolean }) => one.paidInFull > 0 && !one.isOutside,
+    )
     t.strictSame(
       failing,
       paid.map(({ name }: { name: string }) => name),
@@ -93,6 +119,83 @@ t.test('the audit of a reward that pays an attack in full (M32)', async (t) => {
     t.match(passing.stdout, /\nPASSED: /)
     t.equal((await run(...args, ...accepted.slice(2))).code, 1, 'the other families count')
   })
+})
+
+t.test('findings become cases, which the audit and a contract test run again', async (t) => {
+  const folder = t.testdir({})
+  const cases = join(folder, 'cases.jsonl')
+  const weakRule = ['--function', 'planted', ...detector, '--options']
+  const reading = (reader: string) => [...weakRule, JSON.stringify({ reader })]
+  const found = await run(
+    ...reading('last number'),
+    '--input',
+    rows,
+    '--budget',
+    '900',
+    '--write-cases',
+    cases,
+  )
+  t.equal(found.code, 1)
+  t.match(await run(...reading('last number'), '--cases', cases), {
+    code: 1,
+    stdout: /FAILED: (\d+) of \1 cases/,
+  })
+  t.match(await run(...right, '--cases', cases), { code: 0, stdout: /^PASSED: \d+ cases hold\n$/ })
+  const refusing = join(folder, 'refused.jsonl')
+  await run(
+    ...reading('refuses bold'),
+    '--input',
+    rows,
+    '--against',
+    'rule',
+    '--budget',
+    '600',
+    '--write-cases',
+    refusing,
+  )
+  t.match(readFileSync(refusing, 'utf8'), /"must":"earn as much"/)
+  t.match(await run(...right, '--cases', refusing), { code: 0, stdout: /^PASSED/ })
+
+  const parsed = regressionCases(readFileSync(cases, 'utf8'))
+  ruleContract(t, sound, {
+    full: { response: 'It is so.\n#### 42', groundTruth: '42', options: { reader: 'number after a mark' } },
+    zero: { response: 'It is so.\n#### 43', groundTruth: '42', options: { reader: 'number after a mark' } },
+    malformed: { response: '', groundTruth: '42', options: { reader: 'number after a mark' } },
+    hacks: {
+      'two values': {
+        response: '#### 42 or 43',
+        groundTruth: '42',
+        options: { reader: 'number after a mark' },
+      },
+    },
+    options: { reader: 'number after a mark' },
+    cases: parsed.slice(0, 20),
+  })
+  writeFileSync(cases, '{"name": 1}\n')
+  t.match(await run(...right, '--cases', cases), { code: 2, stderr: /line 1 is not a case/ })
+})
+
+t.test('the search is the same for a seed, keeps its budget, and shows texts in full', async (t) => {
+  const args = [
+    '--function',
+    'planted',
+    ...detector,
+    '--options',
+    '{"reader": "first number"}',
+    '--input',
+    rows,
+  ]
+  const json = async (...more: string[]) =>
+    JSON.parse(
+      (await run(...args, '--against', 'rule', '--format', 'json', '--budget', '600', ...more)).stdout,
+    )
+  const trials = ({ attacks, rewrites }: { attacks: { trials: number }[]; rewrites: { trials: number }[] }) =>
+    [...attacks, ...rewrites].reduce((sum, one) => sum + one.trials, 0)
+  const first = await json()
+  t.strictSame(await json(), first)
+  t.ok(trials(first) <= 600 && trials(first) > 300, `${trials(first)} texts`)
+  const { stdout } = await run(...args, '--against', 'rule', '--budget', '600', '--show')
+  t.match(stdout, /paid 1 for "Three crates of six jars make 18 jars\.\\n#### 18[^"]+"\n/)
 })
 
 t.test('--fail-above applies to each attack', async (t) => {

@@ -1,7 +1,7 @@
 /** What an attack of the audit is and what it is made from. The attacks themselves are in `catalogue/`. */
 
 import { GatewayError } from '../../core/errors.ts'
-import { type Json, promptText, type Sample } from '../../core/sample/sample.ts'
+import { type FailureKind, type Json, promptText, type Sample } from '../../core/sample/sample.ts'
 import { eachRow } from '../dataset/row.ts'
 import { openRows } from '../dataset/rows.ts'
 import { type KnownAnswers, knownAnswers } from '../dataset/samples.ts'
@@ -26,12 +26,18 @@ export interface Subject {
  */
 export type Entitled = 'nothing' | 'wrong' | 'right' | 'time'
 
-/** A response that tries to earn more than it deserves. Pure. */
-export interface Attack {
+/** What tries to earn more than it deserves. */
+export interface AttackClass {
   /** `family/name`. */
   readonly id: string
   readonly family: string
   readonly against: 'judge' | 'rule' | 'cost'
+  /** The answer's place holds the right value alone; the response takes it back or contradicts it elsewhere. */
+  readonly isOutside?: boolean
+}
+
+/** A response that tries to earn more than it deserves. Pure. */
+export interface Attack extends AttackClass {
   readonly entitled: Entitled
   /** null if it does not apply to the row or would be right by accident. */
   make(subject: Subject): string | null
@@ -51,6 +57,35 @@ export function family(
     entitled,
     make,
   }))
+}
+
+/** The result of one attack on one row. */
+export interface Trial {
+  readonly row: string
+  readonly attack: AttackClass
+  /** The scored text. */
+  readonly response: string
+  /** A right answer in the same form. */
+  readonly original: string
+  /** null if invalid. */
+  readonly reward: number | null
+  readonly failure: FailureKind | null
+  /** It earned more than it deserves (`right`: less). */
+  readonly succeeded: boolean
+  /** It earned at least as much as the right answer of its row. */
+  readonly paidInFull: boolean
+  /** It ignores the task and needs no knowledge of the row's ground truth. */
+  readonly ignoresTask: boolean
+}
+
+/** The rewards of the honest answers to one row. null if invalid or absent. */
+export interface Baseline {
+  readonly row: string
+  /** False if the right answer earns no more than the worst text. The row then says nothing about attacks. */
+  readonly isPaid: boolean
+  readonly right: number | null
+  readonly near: number | null
+  readonly nothing: number | null
 }
 
 /** A row whose response is a right answer, with wrong answers if it has any. */
@@ -92,7 +127,7 @@ export function differentText(text: string, by = 1): string {
  * Replaces every occurrence of the value as a token, otherwise the last number. null if the text has neither.
  */
 function replaced(text: string, value: string, other: string): string | null {
-  if (hasToken(text, value)) return text.replace(tokens(value), () => other)
+  if (hasToken(text, value)) return text.replace(tokenPattern(value), () => other)
   const numbers = [...text.matchAll(/-?\d[\d,]*(?:\.\d+)?/g)]
   const last = numbers.at(-1)
   if (!last || !Number.isFinite(Number(other))) return null
@@ -100,9 +135,11 @@ function replaced(text: string, value: string, other: string): string | null {
 }
 
 /** True if the value occurs in the text without letters or digits around it. */
-export const hasToken = (text: string, value: string): boolean => value !== '' && tokens(value).test(text)
+export const hasToken = (text: string, value: string): boolean =>
+  value !== '' && tokenPattern(value).test(text)
 
-const tokens = (value: string): RegExp =>
+/** Every occurrence of the value without letters or digits around it. */
+export const tokenPattern = (value: string): RegExp =>
   new RegExp(
     `(?<![\\p{L}\\p{N}.,]|\\p{N}[.,])${value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?!\\p{L}|\\p{N}|[.,]\\p{N})`,
     'gu',

@@ -3,39 +3,21 @@
  * misses and an answer that ignores the task. Attacks that earn more than they deserve are counted.
  */
 
-import type { FailureKind, Outcome, Sample } from '../../core/sample/sample.ts'
+import type { Outcome, Sample } from '../../core/sample/sample.ts'
+import { drawn, seeded } from '../../core/statistics/random.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { ignorance } from '../dataset/samples.ts'
-import type { Attack, Entitled } from './attack.ts'
-import { type AuditRow, subjectOf } from './attack.ts'
+import {
+  type Attack,
+  type AttackClass,
+  type AuditRow,
+  type Baseline,
+  type Entitled,
+  subjectOf,
+  type Trial,
+} from './attack.ts'
 import { attacks as catalogue } from './catalogue/attacks.ts'
-
-/** The result of one attack on one row. */
-export interface Trial {
-  readonly row: string
-  readonly attack: Attack
-  /** The scored text. */
-  readonly response: string
-  /** null if invalid. */
-  readonly reward: number | null
-  readonly failure: FailureKind | null
-  /** It earned more than it deserves (`right`: less). */
-  readonly succeeded: boolean
-  /** It earned at least as much as the right answer of its row. */
-  readonly paidInFull: boolean
-  /** It ignores the task and needs no knowledge of the row's ground truth. */
-  readonly ignoresTask: boolean
-}
-
-/** The rewards of the honest answers to one row. null if invalid or absent. */
-export interface Baseline {
-  readonly row: string
-  /** False if the right answer earns no more than the worst text. The row then says nothing about attacks. */
-  readonly isPaid: boolean
-  readonly right: number | null
-  readonly near: number | null
-  readonly nothing: number | null
-}
+import { type Searched, search } from './grammar/search.ts'
 
 /** The rewards of all answers. `findingsOf` counts them. */
 export interface Audited {
@@ -43,14 +25,24 @@ export interface Audited {
   readonly version: string
   readonly baselines: readonly Baseline[]
   readonly trials: readonly Trial[]
+  /** Rewrites of right answers, and the forms that the reward pays. null without a search. */
+  readonly searched: Searched | null
 }
 
 interface AuditOptions {
   readonly reward: string
   readonly rows: readonly AuditRow[]
   readonly signal: AbortSignal
-  /** Default: all attacks. */
+  /** Default: the whole catalogue. */
   readonly attacks?: readonly Attack[]
+  /** The most texts of the catalogue, twice. Default: all of its attacks on all rows. */
+  readonly most?: number
+  /** Searches with the grammar of attacks, beyond the catalogue. Default: no search. */
+  readonly search?: {
+    readonly budget: number
+    readonly seed: number
+    readonly kinds?: readonly AttackClass['against'][]
+  }
   readonly onProgress?: (scored: number, total: number) => void
 }
 
@@ -65,7 +57,8 @@ interface Asked {
 /** Scores all answers and compares them. Rejects only if the gateway's `score` does. */
 export async function audit(gateway: Gateway, options: AuditOptions): Promise<Audited> {
   const { reward, rows, signal } = options
-  const asked = rows.flatMap((row, index) => questionsOf(row, index, options.attacks ?? catalogue))
+  const known = within(options.attacks ?? catalogue, rows.length, options)
+  const asked = rows.flatMap((row, index) => questionsOf(row, index, known))
   const outcomes: Outcome[] = []
   let version = gateway.reward(reward).version
   for (let from = 0; from < asked.length; from += batchSize) {
@@ -95,9 +88,31 @@ export async function audit(gateway: Gateway, options: AuditOptions): Promise<Au
     const baseline = baselines[row]
     return typeof what === 'string' || !baseline
       ? []
-      : [trialOf(what, sample.response, baseline, outcomes[at])]
+      : [trialOf(what, sample.response, rows[row]?.sample.response ?? '', baseline, outcomes[at])]
   })
-  return { reward, version, baselines, trials }
+  if (!options.search) return { reward, version, baselines, trials, searched: null }
+  const isJudged = gateway.reward(reward).steps.some(({ ask }) => ask !== null)
+  let count = asked.length
+  const searched = await search(
+    async (samples) => {
+      const scored = await gateway.score({ reward, rows: samples, signal })
+      count += samples.length
+      options.onProgress?.(count, Math.max(count, asked.length + (options.search?.budget ?? 0)))
+      return scored.outcomes
+    },
+    { rows, baselines, isJudged, ...options.search },
+  )
+  return { reward, version, baselines, trials: [...trials, ...searched.trials], searched }
+}
+
+/** The attacks of the catalogue that leave half of `most` to the search, evenly drawn. */
+function within(
+  attacks: readonly Attack[],
+  rows: number,
+  { most, search }: Pick<AuditOptions, 'most' | 'search'>,
+): readonly Attack[] {
+  if (most === undefined) return attacks
+  return drawn(attacks, Math.max(1, Math.floor(most / 2 / rows)), seeded(search?.seed ?? 1))
 }
 
 function questionsOf(row: AuditRow, index: number, attacks: readonly Attack[]): readonly Asked[] {
@@ -133,6 +148,7 @@ function questionsOf(row: AuditRow, index: number, attacks: readonly Attack[]): 
 function trialOf(
   attack: Attack,
   response: string,
+  original: string,
   { row, isPaid, right, near, nothing }: Baseline,
   outcome: Outcome | undefined,
 ): Trial {
@@ -164,6 +180,7 @@ function trialOf(
     row,
     attack,
     response,
+    original,
     reward,
     failure,
     succeeded: attack.entitled === 'time' ? isLate : isTooMuch || paidInFull,

@@ -1,6 +1,8 @@
 import { wilson } from '../../core/statistics/intervals.ts'
 import { mean } from '../../core/statistics/summary.ts'
-import type { Audited, Baseline, Trial } from './audit.ts'
+import type { Baseline, Trial } from './attack.ts'
+import type { Audited } from './audit.ts'
+import type { Rewrite } from './grammar/search.ts'
 import { nameOfReply, type ParserTrial } from './parsers.ts'
 
 /** Successes among trials with Wilson's 95 % interval. */
@@ -16,6 +18,8 @@ export interface Rate {
 export interface Finding extends Rate {
   readonly name: string
   readonly against: string
+  /** The answer's place holds the right value alone; the response contradicts it elsewhere. */
+  readonly isOutside: boolean
   /** Trials that earned at least as much as the right answer. */
   readonly paidInFull: number
   /** Over the trials with a reward. null if there are none. */
@@ -24,6 +28,8 @@ export interface Finding extends Rate {
   readonly invalid: Readonly<Record<string, number>>
   /** A successful attack, preferably with full pay. null if none succeeded. */
   readonly example: Example | null
+  /** Up to three of them, with full pay first. */
+  readonly examples: readonly Example[]
 }
 
 /** A text that earned more than it deserves. */
@@ -53,16 +59,30 @@ export interface Findings {
   readonly paysForNothing: readonly string[]
   /** Faulty judge replies that a step read as the best verdict. */
   readonly parsers: readonly ParserTrial[]
+  /** Rewrites of right answers, by class. `successes` counts those that were refused. */
+  readonly rewrites: readonly Refusals[]
+  /** The forms of an answer in which the reward pays the right value, by the number of rows. */
+  readonly forms: Readonly<Record<string, number>>
+  /** True if too many answers ran into the time limit, so that the search was given up. */
+  readonly isCutShort: boolean
 }
 
-const rateOf = (successes: number, trials: number): Rate => {
+/** How often a class of rewrites of right answers is refused, with a refused text. */
+export interface Refusals extends Rate {
+  readonly name: string
+  readonly family: string
+  readonly example: Pick<Rewrite, 'row' | 'response' | 'reward' | 'right'> | null
+}
+
+/** A share with its interval. */
+export const rateOf = (successes: number, trials: number): Rate => {
   const [low, high] = wilson(successes, trials)
   return { successes, trials, rate: trials === 0 ? 0 : successes / trials, low, high }
 }
 
 /** Counts the trials by attack and by family. Pure. */
 export function findingsOf(
-  { reward, version, baselines, trials }: Audited,
+  { reward, version, baselines, trials, searched }: Audited,
   parsers: readonly ParserTrial[] = [],
 ): Findings {
   const compared = (
@@ -92,32 +112,61 @@ export function findingsOf(
       ...new Set(trials.filter((one) => one.ignoresTask && one.paidInFull).map(({ attack }) => attack.id)),
     ],
     parsers,
+    rewrites: refusalsOf(searched?.rewrites ?? []),
+    forms: searched?.forms ?? {},
+    isCutShort: searched?.isCutShort ?? false,
   }
 }
 
-function grouped(trials: readonly Trial[], nameOf: (trial: Trial) => string): readonly Finding[] {
-  const groups = new Map<string, Trial[]>()
-  for (const trial of trials) groups.set(nameOf(trial), [...(groups.get(nameOf(trial)) ?? []), trial])
-  return [...groups].map(([name, members]) => {
-    const invalid: Record<string, number> = {}
-    for (const { failure } of members) if (failure) invalid[failure] = (invalid[failure] ?? 0) + 1
+function refusalsOf(rewrites: readonly Rewrite[]): readonly Refusals[] {
+  const names = [...new Set(rewrites.map(({ id }) => id))]
+  return names.map((name) => {
+    const members = rewrites.filter(({ id }) => id === name)
+    const found = members.find(({ refused }) => refused)
     return {
       name,
-      against: members[0]?.attack.against ?? '',
-      ...rateOf(members.filter(({ succeeded }) => succeeded).length, members.length),
-      paidInFull: members.filter((one) => one.paidInFull).length,
-      meanReward: meanOrNull(members.map(({ reward }) => reward)),
-      invalid,
-      example: exampleOf(members),
+      family: members[0]?.family ?? '',
+      ...rateOf(members.filter(({ refused }) => refused).length, members.length),
+      example: found
+        ? { row: found.row, response: found.response, reward: found.reward, right: found.right }
+        : null,
     }
   })
 }
 
-function exampleOf(trials: readonly Trial[]): Example | null {
-  const found = trials.find(({ paidInFull }) => paidInFull) ?? trials.find(({ succeeded }) => succeeded)
-  if (!found) return null
-  const { row, attack, response, reward, paidInFull } = found
-  return { row, attack: attack.id, response, reward, paidInFull }
+function grouped(trials: readonly Trial[], nameOf: (trial: Trial) => string): readonly Finding[] {
+  const groups = new Map<string, Trial[]>()
+  for (const trial of trials) {
+    const members = groups.get(nameOf(trial))
+    if (members) members.push(trial)
+    else groups.set(nameOf(trial), [trial])
+  }
+  return [...groups].map(([name, members]) => {
+    const invalid: Record<string, number> = {}
+    const examples = examplesOf(members)
+    for (const { failure } of members) if (failure) invalid[failure] = (invalid[failure] ?? 0) + 1
+    return {
+      name,
+      against: members[0]?.attack.against ?? '',
+      isOutside: members[0]?.attack.isOutside ?? false,
+      ...rateOf(members.filter(({ succeeded }) => succeeded).length, members.length),
+      paidInFull: members.filter((one) => one.paidInFull).length,
+      meanReward: meanOrNull(members.map(({ reward }) => reward)),
+      invalid,
+      example: examples[0] ?? null,
+      examples,
+    }
+  })
+}
+
+const mostExamples = 3
+
+function examplesOf(trials: readonly Trial[]): readonly Example[] {
+  const full = trials.filter(({ paidInFull }) => paidInFull)
+  const partly = trials.filter(({ succeeded, paidInFull }) => succeeded && !paidInFull)
+  return [...full, ...partly].slice(0, mostExamples).map(({ row, attack, response, reward, paidInFull }) => ({
+    ...{ row, attack: attack.id, response, reward, paidInFull },
+  }))
 }
 
 function meanOrNull(values: readonly (number | null)[]): number | null {
