@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, isBlank, lastBalancedBox, primeGrade, trimSpace } from '../src/grading/index.ts'
-import { equalMathAnswers } from '../src/grading/math/index.ts'
+import { isBlank, lastBalancedBox, primeGrade, trimSpace } from '../src/grading/index.ts'
+import { verifyBoxed } from '../src/grading/math/index.ts'
 import primeMath from './prime-math.ts'
 
 /**
@@ -21,12 +21,9 @@ export default defineRule({
       const extracted = boxed(response) ?? 'None'
       return verdict(primeGrade(extracted, wanted, true), shaped, extracted)
     }
-    const extracted = shaped && !isBlankThinking(response) ? boxed(afterThink(response) ?? '') : null
-    return verdict(
-      extracted !== null && equalMathAnswers(read, extracted).reason === null,
-      extracted !== null && !isBlank(extracted),
-      extracted,
-    )
+    if (!shaped || isBlankThinking(response)) return verdict(false, false, null)
+    const { extracted, reason } = verifyBoxed(read, response)
+    return verdict(reason === null, extracted !== null && !isBlank(extracted), extracted)
   },
 })
 

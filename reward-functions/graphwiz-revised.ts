@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
+import { withoutComments } from '../src/grading/answer/final-answer.ts'
 import {
   type AnswerMark,
   afterHashes,
@@ -10,10 +11,10 @@ import {
 } from '../src/grading/graph/wiz.ts'
 import {
   afterThink,
+  answerAt,
   graphWizNormal,
   promptText,
   slicedBox,
-  strictBoxContent,
   trimSpace,
 } from '../src/grading/index.ts'
 import { latexText } from '../src/grading/latex.ts'
@@ -53,9 +54,9 @@ function graded(isRight: boolean, answer: string | number): Score {
 }
 
 function strictAnswer(response: string, after: AnswerMark): string | null {
-  const text = afterThink(response) ?? ''
-  const found = after === 'box' ? strictBoxContent(text) : afterHashes(text)
-  return found === null ? null : latexText(found.replaceAll('\\boxed{', '{'))
+  if (after === 'hashes') return afterHashes(withoutComments(afterThink(response) ?? ''))
+  const box = answerAt(response, 'boxed')
+  return 'text' in box ? latexText(box.text.replaceAll('\\boxed{', '{')) : null
 }
 
 function publishedAnswer(response: string, after: AnswerMark): string | null {

@@ -42,8 +42,9 @@ export default defineRule({
       if (grade === null) throw new RuleTimeout('the answer is too long for the published grader')
       return { value: grade.correct ? 1 : 0, details: { extracted: grade.extracted.slice(0, 500) } }
     }
-    const { decision, extracted } = verifyMath(truth.read, response, how)
+    const { decision, extracted, reason } = verifyMath(truth.read, response, how)
     const parts = decision === null ? {} : { [decision]: 1 }
-    return { value: decision === null ? 0 : 1, parts, details: { extracted, decided_by: decision } }
+    const details = { extracted, decided_by: decision, ...(reason === null ? {} : { reason }) }
+    return { value: decision === null ? 0 : 1, parts, details }
   },
 })

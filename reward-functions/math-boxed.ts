@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, boxContent, lastBox, mathNormal, publishedSpelling } from '../src/grading/index.ts'
-import { equalMathAnswers, type MathTruth, readMathTruth } from '../src/grading/math/index.ts'
+import { boxContent, lastBox, mathNormal, publishedSpelling } from '../src/grading/index.ts'
+import { type MathTruth, readMathTruth, verifyBoxed } from '../src/grading/math/index.ts'
 
 /** In `published` mode the ground truth as given. */
 interface Truth {
@@ -33,18 +33,20 @@ export default defineRule({
   range: [0, 1],
   parts: ['correctness'],
   score({ sample: { response }, truth: { given, read }, options: { mode } }) {
-    const published = mode === 'published'
-    const text = published ? response : afterThink(response)
-    const box = text === null ? null : lastBox(text)
-    const extracted = box === null ? null : boxContent(box)
-    if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_box' } }
-    const reason =
-      read === null ? publishedReason(extracted, given) : equalMathAnswers(read, extracted).reason
+    const { extracted, reason } =
+      mode === 'strict' && read !== null ? verifyBoxed(read, response) : publishedVerdict(response, given)
+    if (reason === 'no_box') return { value: 0, parts: { correctness: 0 }, details: { reason } }
     const right = reason === null
     const details = right ? { extracted } : { extracted, reason }
     return { value: Number(right), parts: { correctness: Number(right) }, details }
   },
 })
 
-const publishedReason = (extracted: string, truth: unknown): 'unequal' | null =>
-  typeof truth === 'string' && publishedSpelling(extracted, truth) ? null : 'unequal'
+/** MATH's verdict on the last box. */
+export function publishedVerdict(response: string, truth: unknown) {
+  const box = lastBox(response)
+  const extracted = box === null ? null : boxContent(box)
+  if (extracted === null) return { extracted, reason: 'no_box' }
+  const right = typeof truth === 'string' && publishedSpelling(extracted, truth)
+  return { extracted, reason: right ? null : 'unequal' }
+}

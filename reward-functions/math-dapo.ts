@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
+import { afterThink, dapoNormal, lastBalancedBox, lastCodePoints, whiteSpace } from '../src/grading/index.ts'
 import {
-  afterThink,
-  countCodePoints,
-  dapoNormal,
-  lastBalancedBox,
-  lastCodePoints,
-  trimSpace,
-  whiteSpace,
-} from '../src/grading/index.ts'
-import { equalMathAnswers, type MathTruth, readMathTruth } from '../src/grading/math/index.ts'
+  type MathTruth,
+  readMathTruth,
+  usualComparison,
+  verifyBoxed,
+  verifyMath,
+} from '../src/grading/math/index.ts'
 
 /** Only the last code points are read: the answer belongs there, and the patterns are not linear. */
 const tail = 300
@@ -55,17 +53,22 @@ export default defineRule({
     const { mode, strict_box_verify: boxed } = options
     const response = mode === 'strict' ? afterThink(sample.response) : sample.response
     const end = response === null ? '' : lastCodePoints(response, tail)
+    if (read !== null)
+      return strictScore(boxed ? boxRegion(end, options.pause_tokens_index) : end, read, boxed)
     const found = boxed
       ? boxIn(end, options.pause_tokens_index)
       : (Array.from(end.matchAll(stated)).at(-1)?.[1] ?? null)
-    return read === null ? publishedScore(found, given, boxed) : strictScore(found, read)
+    return publishedScore(found, given, boxed)
   },
 })
 
-function boxIn(text: string, pauses: readonly number[] | null): string | null {
-  const points = [...text]
+function boxRegion(text: string, pauses: readonly number[] | null): string {
   const from = pauses === null ? -boxTail : (pauses.at(-1) ?? 0) - boxTail
-  const box = lastBalancedBox(points.slice(from).join(''))
+  return [...text].slice(from).join('')
+}
+
+function boxIn(text: string, pauses: readonly number[] | null): string | null {
+  const box = lastBalancedBox(boxRegion(text, pauses))
   return box === null ? null : box.slice('\\boxed{'.length, -1)
 }
 
@@ -76,9 +79,10 @@ function publishedScore(found: string | null, truth: string, boxed: boolean): Sc
   return verdict(extracted, right ? null : extracted === null ? 'no_answer' : 'unequal')
 }
 
-function strictScore(found: string | null, truth: MathTruth): Score {
-  const extracted = found === null || countCodePoints(found) > tail ? null : trimSpace(found)
-  return verdict(extracted, extracted === null ? 'no_answer' : equalMathAnswers(truth, extracted).reason)
+function strictScore(end: string, truth: MathTruth, boxed: boolean): Score {
+  if (!boxed && !/Answer\s*(?:\*\*)?:/iu.test(end)) return verdict(null, 'no_answer')
+  const { extracted, reason } = boxed ? verifyBoxed(truth, end) : verifyMath(truth, end, usualComparison)
+  return verdict(extracted, reason === 'no_box' ? 'no_answer' : reason)
 }
 
 function verdict(extracted: string | null, reason: string | null): Score {

@@ -32,14 +32,15 @@ export default defineRule({
     options: { precision, strict, relation_as_set: relationAsSet },
   }) {
     const verdicts = truths.map((one) => verifyMath(one, response, { precision, strict, relationAsSet }))
-    const { decision, extracted } = verdicts.find((verdict) => verdict.decision !== null) ?? {
+    const { decision, extracted, reason } = verdicts.find((verdict) => verdict.decision !== null) ?? {
       decision: null,
       extracted: verdicts[0]?.extracted ?? null,
+      reason: verdicts[0]?.reason ?? null,
     }
     return {
       value: decision === null ? 0 : 1,
       parts: decision === null ? {} : { [decision]: 1 },
-      details: { extracted, decided_by: decision },
+      details: { extracted, decided_by: decision, ...(reason === null ? {} : { reason }) },
     }
   },
 })

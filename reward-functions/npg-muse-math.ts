@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, boxContent, lastBox, publishedSpelling } from '../src/grading/index.ts'
-import { equalMathAnswers } from '../src/grading/math/index.ts'
+import { verifyBoxed } from '../src/grading/math/index.ts'
 import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
-import mathBoxed from './math-boxed.ts'
+import mathBoxed, { publishedVerdict } from './math-boxed.ts'
 
 /**
  * NPG-Muse's MATH. Pays 2 for a last box that equals the ground truth and 1 for the form, less 1 for a loop:
@@ -19,17 +18,8 @@ export default defineRule({
   parts: ['outcome_score', 'format_score', 'repeat_score'],
   score({ sample: { response }, truth: { given, read }, options: { mode } }) {
     const { isFormed, loops } = npgMuseForm[mode]
-    const text = mode === 'strict' ? afterThink(response) : response
-    const box = text === null ? null : lastBox(text)
-    const extracted = box === null ? null : boxContent(box)
-    const reason =
-      extracted === null
-        ? 'no_box'
-        : read !== null
-          ? equalMathAnswers(read, extracted).reason
-          : publishedSpelling(extracted, String(given))
-            ? null
-            : 'unequal'
+    const { extracted, reason } =
+      read === null ? publishedVerdict(response, given) : verifyBoxed(read, response)
     const parts = {
       outcome_score: Number(reason === null),
       format_score: Number(isFormed(response)),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, primeAnswer, primeEqual, primeGrade } from '../src/grading/index.ts'
-import { equalMathAnswers, type MathTruth, readMathTruth } from '../src/grading/math/index.ts'
+import { type MathTruth, readMathTruth, usualComparison, verifyMath } from '../src/grading/math/index.ts'
 
 /** In `published` mode the text that Python makes of the ground truth. */
 interface Truth {
@@ -35,16 +35,16 @@ export default defineRule({
     if (region === null) {
       return { value: 0, parts: { correctness: 0, format: 0 }, details: { reason: 'thinking_unclosed' } }
     }
-    const extracted = primeAnswer(region, mode === 'strict')
-    const refused = read === null ? null : equalMathAnswers(read, extracted).reason
-    const graded = read === null ? primeGrade(extracted, wanted, false) : refused === null
-    const right = graded || (mode === 'published' && roughlyEqual(extracted, wanted))
+    const strict = read === null ? null : verifyMath(read, response, usualComparison)
+    const extracted = strict === null ? primeAnswer(region) : strict.extracted
+    const graded = strict === null ? primeGrade(extracted ?? '', wanted, false) : strict.reason === null
+    const right = graded || (mode === 'published' && roughlyEqual(extracted ?? '', wanted))
     const stepwise = region.includes('Step 2:') && region.includes('\\box')
     const parts = { correctness: Number(right), format: Number(graded || stepwise) }
     return {
       value: Number(right),
       parts,
-      details: right ? { extracted } : { extracted, reason: refused ?? 'unequal' },
+      details: right ? { extracted } : { extracted, reason: strict?.reason ?? 'unequal' },
     }
   },
 })

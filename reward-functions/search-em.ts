@@ -1,12 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import {
-  afterThink,
-  isSearchTarget,
-  lastAnswerTag,
-  searchNormal,
-  searchTargets,
-} from '../src/grading/index.ts'
+import { answerAt, isSearchTarget, publishedTag, searchNormal, searchTargets } from '../src/grading/index.ts'
 
 const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(1)]) })
 
@@ -34,9 +28,9 @@ export default defineRule({
   parts: ['correctness'],
   score({ sample: { response }, truth, options: { mode, format_score, score } }) {
     const strict = mode === 'strict'
-    const region = strict ? afterThink(response) : response
-    const extracted = region === null ? null : lastAnswerTag(region)
-    if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_answer' } }
+    const stated = strict ? answerAt(response, 'tag') : publishedTag(response)
+    if ('reason' in stated) return { value: 0, parts: { correctness: 0 }, details: { reason: stated.reason } }
+    const extracted = stated.text
     const wanted = searchTargets(truth)
     const answer = strict ? '' : searchNormal(extracted)
     const right = strict

@@ -1,9 +1,9 @@
 import { defineRule } from '../src/contract/index.ts'
 import {
-  afterThink,
+  answerAt,
   commitsToTarget,
-  lastAnswerTag,
   promptText,
+  publishedTag,
   searchNormal,
   searchTargets,
 } from '../src/grading/index.ts'
@@ -24,9 +24,9 @@ export default defineRule({
   parts: ['correctness'],
   score({ sample: { prompt, response }, truth, options: { mode, format_score, score } }) {
     const strict = mode === 'strict'
-    const region = strict ? afterThink(response) : response
-    const extracted = region === null ? null : lastAnswerTag(region)
-    if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_answer' } }
+    const stated = strict ? answerAt(response, 'tag') : publishedTag(response)
+    if ('reason' in stated) return { value: 0, parts: { correctness: 0 }, details: { reason: stated.reason } }
+    const extracted = stated.text
     const wanted = searchTargets(truth)
     const answer = strict ? '' : searchNormal(extracted)
     const right = strict

@@ -1,5 +1,11 @@
 import { type AnswerPlace, type FinalAnswer, finalAnswer } from './answer/final-answer.ts'
-import { numberKind, truthNumber, unmarkedNumber, type WholeNumber } from './answer/number.ts'
+import {
+  numberKind,
+  plainNumberKind,
+  truthNumber,
+  unmarkedNumber,
+  type WholeNumber,
+} from './answer/number.ts'
 import { equalFractions, type Fraction } from './arithmetic.ts'
 import { compatible, isSpace, lastCodePoints, trimSpace, whiteSpace } from './characters.ts'
 
@@ -145,6 +151,7 @@ interface NumberAnswer {
   readonly reason?: string
 }
 
+const plainNumbers = plainNumberKind()
 const nothing = { marked: undefined, loose: undefined }
 
 /**
@@ -154,7 +161,7 @@ const nothing = { marked: undefined, loose: undefined }
 export function numberAnswer(response: string, { boxes = false, bare = false } = {}): NumberAnswer {
   if (!bare && !hasWords(response)) return { ...nothing, reason: 'no_words' }
   const marks = boxes ? (['hashes', 'boxed'] as const) : (['hashes'] as const)
-  const found = finalAnswer(response, numberKind, marks, looseNumber)
+  const found = finalAnswer(response, plainNumbers, marks, looseNumber)
   if ('reason' in found) {
     if (found.kind === undefined) {
       if (found.reason === 'thinking_unclosed') return { ...nothing, reason: found.reason }

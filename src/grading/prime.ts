@@ -90,14 +90,13 @@ const lastWords = ['be ', 'is ', 'are ', '=', ': ', 'get ', 'be\n', 'is\n', 'are
 
 /**
  * PRIME's extraction from a whole response: after or before certain phrases, in a box, or after the last
- * `is`, `=`, ... `wholeBox`: what a box holds is not cut.
+ * `is`, `=`, ...
  */
-export function primeAnswer(response: string, wholeBox = false): string {
+export function primeAnswer(response: string): string {
   let answer = new Searchable(response)
   for (const phrase of before) answer = answer.after(phrase)
   for (const phrase of after) answer = answer.upTo(phrase)
   const box = lastBracedBox(answer.text)
-  if (wholeBox && box) return box
   answer = new Searchable(box || answer.text)
   const end = answer.text.lastIndexOf('. ')
   if (end >= 0) answer = new Searchable(trimSpace(answer.text.slice(0, end)))

@@ -1,3 +1,4 @@
+import type { PlacedAnswer } from './answer-place.ts'
 import { asciiDigits, singleSpaced, trimSpace } from './characters.ts'
 import { isHedged } from './hedges.ts'
 import { blocks } from './tags.ts'
@@ -7,10 +8,10 @@ const punctuation = /[!-/:-@[-`{-~]/g
 const articles = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu
 const token = new RegExp(`[${unspaced}]|[^ ${unspaced}]+`, 'gu')
 
-/** The trimmed content of the last `<answer>...</answer>`, or null. */
-export function lastAnswerTag(text: string): string | null {
+/** The trimmed content of the last `<answer>...</answer>`, as the published code reads it. */
+export function publishedTag(text: string): PlacedAnswer {
   const last = blocks(text, '<answer>', '</answer>').at(-1)
-  return last === undefined ? null : trimSpace(last)
+  return last === undefined ? { reason: 'no_answer' } : { text: trimSpace(last) }
 }
 
 /** SQuAD's normal form: lower case, no ASCII punctuation, no articles, single spaces. */

@@ -148,7 +148,9 @@ t.test('no text makes the readers throw, and every answer equals itself', async 
     const truth = readMathTruth(text)
     if (truth) {
       verifyMath(truth, before, how)
-      if (equalMath(truth, text, how) ?? verifyMath(truth, text, how).decision) equal++
+      const verdict = verifyMath(truth, text, how)
+      // A box with signs glued to it is not a whole answer, also as a truth.
+      if (equalMath(truth, text, how) ?? verdict.decision ?? verdict.reason === 'extended') equal++
       else t.fail(`seed ${seed}: not itself: ${JSON.stringify(text)}`)
     }
     for (const known of read) verifyMath(known, text, how)

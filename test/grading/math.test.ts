@@ -136,8 +136,8 @@ t.test('a ground truth may be a whole solution', async (t) => {
 
 t.test('the result reports which text was taken for the answer', async (t) => {
   t.strictSame(finalStatement('The answer is $x=2$.'), { words: '$x=2$', expression: '$x=2$' })
-  t.equal(finalStatement('<think>2'), null)
-  t.equal(finalStatement('no idea')?.expression, null)
+  t.strictSame(finalStatement('<think>2'), { reason: 'thinking_unclosed' })
+  t.strictSame(finalStatement('no idea'), { words: 'no idea', expression: null })
 })
 
 const compared = (truth: string, answer: string, how: Partial<Comparison> = {}): Decision | null => {

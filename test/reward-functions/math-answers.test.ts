@@ -187,7 +187,9 @@ t.test('math-dapo pays for the answer after its mark, or in a box', async (t) =>
 
 t.test('math-dapo: strict_box_verify wants the answer in the last box', async (t) => {
   const strict = { strict_box_verify: true }
+  t.equal(dapo('\\boxed{41} or \\boxed{42}', '42', strict), -1, 'two answers')
   t.equal(dapo('\\boxed{41} \\boxed{42}', '42', strict), 1)
+  t.equal(dapo('\\boxed{41} is too small.\n\n\\boxed{42}', '42', strict), 1)
   t.equal(dapo('\\boxed{42', '42', strict), -1)
   t.equal(dapo('Answer: 42', '42', strict), -1)
 })

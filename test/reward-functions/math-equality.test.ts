@@ -46,9 +46,13 @@ t.test('math-verify: a score says how it was decided and what was taken for the 
   t.strictSame(found('no idea', '0.5'), {
     value: 0,
     parts: {},
-    details: { extracted: 'no idea', decided_by: null },
+    details: { extracted: 'no idea', decided_by: null, reason: 'no_answer' },
   })
-  t.strictSame(found('', '0.5'), { value: 0, parts: {}, details: { extracted: null, decided_by: null } })
+  t.strictSame(found('', '0.5'), {
+    value: 0,
+    parts: {},
+    details: { extracted: null, decided_by: null, reason: 'no_answer' },
+  })
 })
 
 t.test('math-verify: a truth is a number, a text, or a list of which any one will do', async (t) => {

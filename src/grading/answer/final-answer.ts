@@ -65,7 +65,8 @@ export function finalAnswer<V>(
   const answered = afterThink(response)
   if (answered === null) return { reason: 'thinking_unclosed' }
   if (isDisowned(response) || isDisowned(answered)) return { reason: 'denied' }
-  const text = kind.isVerbatim ? answered : legible(withoutComments(answered))
+  const shown = kinds.includes('whole') ? answered : withoutComments(answered)
+  const text = kind.isVerbatim ? shown : legible(shown)
   const whole = kinds.includes('whole')
     ? wholePlace(text)
     : kinds.includes('last_line')
@@ -89,7 +90,7 @@ export function finalAnswer<V>(
 }
 
 /** A text without the comments of HTML, which a reader does not see. Linear. */
-function withoutComments(text: string): string {
+export function withoutComments(text: string): string {
   let kept = ''
   let at = 0
   for (let open = text.indexOf('<!--'); open >= 0; open = text.indexOf('<!--', at)) {
@@ -128,6 +129,7 @@ function committed<V>(text: string, place: Place, kind: AnswerKind<V>): Reading<
   return objection === null ? found : { reason: objection }
 }
 
+/** What the words around a place say of its answer. null: nothing against it. */
 export function objectionAround<V>(
   text: string,
   place: Place,
@@ -203,7 +205,7 @@ function loneLater(later: string, another: Another): boolean {
 
 /** Words that lead from one answer to the next. Without them, two different answers contradict each other. */
 const announcing =
-  /\b(?:the|final|correct|answer|answers|is|so|or|and|also|either|another|option|choice|alternatively|perhaps|maybe|possibly|thus|hence|therefore|it|could|be|might|may|else|again|my|result|box|boxed|in|we|can|say)\b|\\\w+|[^\p{L}]/giu
+  /\b(?:the|final|correct|answer|answers|is|or|and|also|either|another|option|choice|alternatively|perhaps|maybe|possibly|it|could|be|might|may|else|again|my|result|box|boxed|in|we|can|say)\b|\\\w+|[^\p{L}]/giu
 
 function contradiction<V>(
   text: string,

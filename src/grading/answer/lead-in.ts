@@ -59,6 +59,10 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
 ]
 
+/** What is said beside the answer: of candidates, of the grader, of what is to be shown. */
+const aside =
+  /\b(?:(?:prove|show|suppose|assume|verify)\s+that|verdict|assert|ground\s+truth|grader|checker|candidates?|possible\s+values?|answer\s+key)\b/iu
+
 /** Clauses that take back whatever follows in the same clause. */
 const governing: readonly (readonly [Objection, RegExp])[] = [
   [
@@ -106,10 +110,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
     'doubted',
     /\b(?:I|we)(?:\s+am|['’‘]m|\s+are|['’‘]re)?\s+(?:really\s+|honestly\s+|just\s+|only\s+|merely\s+)?(?:not\s+(?:at\s+all\s+|entirely\s+|very\s+|completely\s+|really\s+)?(?:sure|certain|confident)|unsure|uncertain|guess(?:ing)?|wonder(?:ing)?|gambl(?:e|ing)|bet(?:ting)?|speculat(?:e|ing))\b/iu,
   ],
-  [
-    'denied',
-    /\b(?:(?:prove|show|suppose|assume|verify)\s+that|verdict|assert|ground\s+truth|grader|checker|candidates?|possible\s+values?|answer\s+key)\b/iu,
-  ],
+  ['denied', aside],
   [
     'doubted',
     /\b(?:no\s+idea|flip(?:ping|ped)?\s+a\s+coin|wild\s+guess|random(?:ly)?\s+(?:guess|pick|choice|choose)|my\s+guess|best\s+guess|just\s+(?:a\s+)?guess|educated\s+guess|rumou?r|hypothetical(?:ly)?)\b/iu,
@@ -156,9 +157,12 @@ function lastEnd(text: string, ends: RegExp): number {
   return end
 }
 
-/** Anywhere in a place that holds nothing but an answer, these words take it back or weaken it. */
+/**
+ * Anywhere in a place that holds nothing but an answer, these words take it back or weaken it. A modal verb
+ * weakens only what it stands next to: not "the points that could be in it".
+ */
 const weakening = new RegExp(
-  `(?<![\\p{L}])(?:${negation}|${falsity}|${doubt}|unequal|distractor|decoy|nobody|no\\s+one|nothing|none|ruled?\\s+out|disprove[dn]?|refute[ds]?|prove|show\\s+that|either|unless|if|whether|except|excluding|besides|rather|instead|not|different|differs|other\\s+than|opposite|anything\\s+but|all\\s+but|example|placeholder|made[ -]up|fake|dummy|sample)(?![\\p{L}])|[❌✗✘✖🚫⛔👎]`,
+  `(?<![\\p{L}])(?:${negation}|${falsity}|(?!could|might)${doubt}|unequal|distractor|decoy|nobody|no\\s+one|nothing|none|ruled?\\s+out|disprove[dn]?|refute[ds]?|prove|show\\s+that|either|unless|if|whether|except|excluding|besides|rather|instead|not|different|differs|other\\s+than|opposite|anything\\s+but|all\\s+but|example|placeholder|made[ -]up|fake|dummy|sample)(?![\\p{L}])|[❌✗✘✖🚫⛔👎]`,
   'iu',
 )
 /** A word that mixes scripts, or hides a character in it, is disguised. */
@@ -177,7 +181,7 @@ export function isDisowned(text: string): boolean {
   const line = text.slice(0, 200).trimStart().split('\n', 1)[0] ?? ''
   if (!/[:：]\s*$/.test(line)) return false
   return (
-    governing.some(([, pattern]) => pattern.test(line)) ||
+    governing.some(([, pattern]) => pattern !== aside && pattern.test(line)) ||
     /\b(?:following|below|this|example|sample)\b.*\b(?:wrong|incorrect|false|made[ -]up|not\s+(?:right|correct|true)|mistake|invented|fake)\b|\b(?:not|never)\s+(?:the\s+)?(?:right|correct|true|believe)\b/i.test(
       line,
     )

@@ -39,6 +39,15 @@ const units = new Set(
 const border =
   /^(?:$|[\s*_)\]"'”’`»>]|[.,;:](?=[\s*_)"'”’$<]|$)|!(?=[\s*_)"'”’$<]|$)|[?？。，、；)]|[(—|]|–\s|-\s|\$|[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]|\\(?=$)|<\/|\p{Extended_Pictographic})/u
 
+/** Numbers as GSM8K writes them: without exponents. */
+export const plainNumberKind = (): AnswerKind<WholeNumber> => ({
+  ...numberKind,
+  read(text, isClosed) {
+    const found = readNumber(text, isClosed)
+    return 'answer' in found && found.answer.written.includes('e') ? { reason: 'no_number' } : found
+  },
+})
+
 /** Numbers, compared by exact value. */
 export const numberKind: AnswerKind<WholeNumber> = {
   read: readNumber,
@@ -130,7 +139,10 @@ function numberIn(
   const mixed = mixedPattern.exec(text.slice(number.index))
   const value = mixed ? mixedValue(mixed, isNegative) : valueWritten(number, isNegative)
   if (value === null) return { reason: 'no_number' }
-  const rest = withoutUnit(text.slice(number.index + (mixed ?? number)[0].length))
+  const next = text.slice(number.index + (mixed ?? number)[0].length)
+  // A comma that separates no thousands: a decimal comma, or a list. It may be either.
+  if (/^,\d/.test(next)) return { reason: 'no_number' }
+  const rest = withoutUnit(next)
   if (rest === null || isExtended(rest, lead, isClosed)) return { reason: 'extended' }
   const [, digits = '', exponent, power, divisor] = number
   const plain = (part: string): string => part.replace(/[, _'’]/g, '')

@@ -6,7 +6,7 @@
 export { type Comparison, type Decision, decisions } from './decision.ts'
 export type { Expression } from './expression.ts'
 export { readAnswer } from './read-answer.ts'
-export { finalStatement, type Statement } from './statement.ts'
+export { finalStatement, type Statement, type Unstated } from './statement.ts'
 export {
   equalMath,
   equalMathAnswers,
@@ -17,5 +17,6 @@ export {
   readMathTruth,
   symbolicallyEqual,
   usualComparison,
+  verifyBoxed,
   verifyMath,
 } from './verify.ts'

@@ -1,3 +1,7 @@
+import { objectionAround, withoutComments } from '../answer/final-answer.ts'
+import { followUp, isWithdrawn } from '../answer/follow-up.ts'
+import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
+import { boxContent, lastBox } from '../latex.ts'
 import { afterThink, isNested } from '../tags.ts'
 import { readAnswer } from './read-answer.ts'
 
@@ -59,7 +63,9 @@ function closingBrace(text: string, from: number): number | null {
   return null
 }
 
-const isOneSentence = (gap: string): boolean => gap.length <= 50 && !/[.!?]\s+[\p{L}*#]|\n\s*\n/u.test(gap)
+/** Boxes with words or signs between them in one sentence are one list. Of boxes side by side the last counts. */
+const isOneSentence = (gap: string): boolean =>
+  gap.length <= 50 && gap.trim() !== '' && !/[.!?]\s+[\p{L}*#]|\n\s*\n/u.test(gap)
 
 /** A place in prose that holds an expression: LaTeX or a number. */
 interface Candidate {
@@ -74,12 +80,10 @@ const closing: Readonly<Record<string, string>> = { '\\[': '\\]', '\\(': '\\)', 
 const longestCandidate = 4000
 const mostCandidates = 500
 const between = /^[\s,;*•()\-–]*(?:(?:and|or|and\/or|oder|或)[\s,;*•(\-–]*)?$/i
-const denied =
-  /(?:\bnot|n't|\bnever|\brule out|\bexcept|\bother than|\\neq?|≠|!=)[\s$(]*(?:be\s*|equal\s*(?:to\s*)?)?[\s$(]*$/i
 
 /**
- * The last expression in prose, or the last few if only commas, `and` or `or` separate them. null: none, or a
- * `not` denies it.
+ * The last expression in prose, or the last few if only commas, `and` or `or` separate them. null: none, or
+ * the words around it deny or doubt it.
  */
 function lastExpression(text: string): string | null {
   const found = candidates(text)
@@ -92,7 +96,15 @@ function lastExpression(text: string): string | null {
     group.unshift(candidate)
   }
   const start = group[0]?.start ?? 0
-  if (denied.test(text.slice(Math.max(0, start - 40), start))) return null
+  const lead = leadIn(text.slice(Math.max(0, start - 400), start).replace(/\\text[a-z]*(?=\{)|[{}]/g, ' '))
+  if (lead !== null && lead !== 'several_answers') return null
+  if (/\b(?:minus|negative|about|around|roughly)[\s{}$]*$/i.test(text.slice(Math.max(0, start - 40), start)))
+    return null
+  const after = text.slice(last.end)
+  if (/^\s*\\(?:text|mathrm|operatorname)/.test(after)) return null
+  const next = followUp(after, noOther)
+  if (next !== null && next !== 'several_answers') return null
+  if (isWithdrawn(after, noOther)) return null
   return group.map((candidate) => candidate.text.replace(/[\s,.;]+$/, '')).join(', ')
 }
 
@@ -158,6 +170,10 @@ function number(text: string, start: number, written: string): Candidate | null 
   const plain = written.startsWith('-') && !isMinus ? written.slice(1) : written
   const at = start + written.length - plain.length
   if (/[\p{L}\d_]/u.test(text[at - 1] ?? ' ')) return null
+  // Part of a power, an index or a struck number, or disguised by what hangs on it.
+  if (/[\^_~]\{?$/.test(text.slice(Math.max(0, at - 2), at))) return null
+  if (/^(?:[\p{M}\p{Cf}~^_!…吗]|\.\.)/u.test(text.slice(at + plain.length, at + plain.length + 2)))
+    return null
   return { start: at, end: at + plain.length, text: plain }
 }
 
@@ -170,48 +186,138 @@ export interface Statement {
 }
 
 const phrases =
-  /(?:final\s+answer|(?<![\p{L}])answer|correct\s+(?:option|choice))(?:\s*\*{0,2}\s*(?:is\b|would\s+be\b|must\s+be\b|[:：=])|(?=\s*\*\*))|答案(?:是|为|[:：])|<answer>|#{4,}/giu
+  /(?:final\s+answer|(?<![\p{L}])answer|correct\s+(?:option|choice))(?:\s*\*{0,2}\s*(?:is\b|would\s+be\b|must\s+be\b|[:：=])|(?=\s*\*\*))|答案(?:是|为|[:：])|(?:respuesta|réponse|risposta|resposta)\s+(?:es|est|è|é)(?![\p{L}])|<answer>|#{4,}/giu
 const longestResponse = 20_000
-const endOfSentence = /\.\s+(?=[\p{Lu}*<])|\.?\s*I hope it is correct|<\/answer>|<\||[.!?]\s*$/u
+const endOfSentence = /\.\s+(?=[\p{Lu}*<])|\.?\s*I hope it is correct|<\/answer>|<\||(?<!\.)[.!?]\s*$/u
+const endOfLabelled = new RegExp(endOfSentence.source.replace('[.!?]\\s*$', '[.?]\\s*$'), 'u')
 const percent = /^\s*\$?\s*(?:\\?%|percent\b|pct\b)/
+
+/** Why a response commits to no answer. */
+export interface Unstated {
+  readonly reason: string
+}
+
+const noOther = (): null => null
+/** Expressions are compared elsewhere: a list of them may be one answer. */
+const anyExpression = {
+  isVerbatim: true,
+  read: (text: string) => ({ answer: text, rest: '' }),
+  same: () => true,
+  another: noOther,
+}
+
+/** A statement, and what of the text belongs to it. `rest` follows it in its line. */
+interface Placed {
+  readonly statement: Statement
+  readonly start: number
+  readonly end: number
+  readonly rest: string
+  readonly isBox: boolean
+}
 
 /**
  * The final answer of a response: the later of a boxed and an announced answer, or else its last expression.
- * null if there is none.
+ * Words around it that deny, doubt or withdraw it leave no answer. `boxOnly`: only boxes state an answer.
  */
-export function finalStatement(response: string): Statement | null {
+export function finalStatement(response: string, boxOnly = false): Statement | Unstated {
   const answered = afterThink(response)
-  if (answered === null) return null
+  if (answered === null) return { reason: 'thinking_unclosed' }
+  if (isDisowned(response) || isDisowned(answered)) return { reason: 'denied' }
   // An answer within an answer is ambiguous.
-  if (isNested(answered, '<answer>', '</answer>') && answered.includes('<answer>')) return null
-  return statementOf(answered) ?? unmarked(answered)
+  if (isNested(answered, '<answer>', '</answer>') && answered.includes('<answer>'))
+    return { reason: 'contradiction' }
+  const text = withoutComments(answered)
+  const placed = boxOnly ? inOnlyBoxes(text) : placedIn(text)
+  if (placed === null)
+    return (boxOnly ? null : unmarked(text)) ?? { reason: boxOnly ? 'no_box' : 'no_answer' }
+  const { statement, start, end, rest, isBox } = placed
+  const place = {
+    kind: isBox ? ('boxed' as const) : ('phrase' as const),
+    start,
+    end,
+    from: isBox ? start : Math.min(end, start + announcedLength(text, start)),
+    isClosed: isBox,
+    text: statement.words,
+  }
+  const objection = objectionAround(text, place, { answer: '', rest }, anyExpression)
+  return objection === null || objection === 'several_answers' ? statement : { reason: objection }
 }
 
+/** Rules that want a box take no other frame, and a box of one token without braces: `\\boxed 5`. */
+function inOnlyBoxes(text: string): Placed | null {
+  const boxed = lastBoxes(text)
+  if (boxed !== null) return text.startsWith('\\fbox', boxed.start) ? null : inBoxes(text, boxed)
+  const box = text.includes('\\boxed ') ? lastBox(text) : null
+  const content = box === null ? null : boxContent(box)
+  if (box === null || content === null) return null
+  const start = text.lastIndexOf('\\boxed ')
+  const statement = { words: content, expression: content }
+  return { statement, start, end: start + box.length, rest: '', isBox: true }
+}
+
+/** The length of the words that announce an answer. */
+const announcedLength = (text: string, start: number): number =>
+  text.slice(start, start + 200).search(/(?<=\b(?:is|be)\b|[:：=])/u) >>> 0
+
 /** The answer that a text marks as such. null: it marks none, or marks an empty one. */
-export function statementOf(text: string): Statement | null {
+export const statementOf = (text: string): Statement | null => placedIn(text)?.statement ?? null
+
+function placedIn(text: string): Placed | null {
   const boxed = lastBoxes(text)
   const tail = text.length > longestResponse ? text.slice(-longestResponse) : text
   const phrase = Array.from(tail.matchAll(phrases)).at(-1)
-  const announced = phrase && text.length - tail.length + phrase.index + phrase[0].length
-  if (announced !== undefined && (boxed === null || announced > boxed.end)) {
-    const statement = announcedIn(text.slice(announced, announced + 2000))
-    if (statement || boxed === null) return statement ?? { words: '', expression: null }
+  const offset = text.length - tail.length
+  if (phrase !== undefined) {
+    const from = offset + phrase.index + phrase[0].length
+    if (boxed === null || from > boxed.end) {
+      const start = offset + phrase.index
+      const found = announcedIn(text.slice(from, from + 2000), /[:：=#]\s*$/.test(phrase[0]))
+      if (found) return { ...found, start, end: from + found.length, isBox: false }
+      if (boxed === null)
+        return { statement: { words: '', expression: null }, start, end: from, rest: '', isBox: false }
+    }
   }
+  return inBoxes(text, boxed)
+}
+
+function inBoxes(text: string, boxed: BoxedAnswer | null): Placed | null {
   if (boxed === null) return null
   const words = boxed.contents.join(', ')
   const isPercent = percent.test(text.slice(boxed.end, boxed.end + 20)) && !/%|percent/.test(words)
-  return { words, expression: isPercent ? `${words}%` : words }
+  const statement = { words, expression: isPercent ? `${words}%` : words }
+  return { statement, start: boxed.start, end: boxed.end, rest: '', isBox: true }
 }
 
-function announcedIn(rest: string): Statement | null {
-  const [line = ''] = rest.replace(/^[\s:：*_=]+/, '').split(/\n\s*\n|\n(?=[A-Z])/, 1)
-  const sentence = line
-    .slice(0, line.search(endOfSentence) >>> 0)
-    .replace(/\*\*/g, '')
-    .trim()
+/** The announced sentence, its length with what leads to it, and the rest of its line. */
+function announcedIn(
+  rest: string,
+  isLabel: boolean,
+): { readonly statement: Statement; readonly length: number; readonly rest: string } | null {
+  const lead = /^[\s:：*=]*/.exec(rest)?.[0].length ?? 0
+  const [line = ''] = rest.slice(lead).split(/\n\s*\n|\n(?=[A-Z])/, 1)
+  // After a label the whole line is the answer: an exclamation mark is a factorial.
+  const end = line.search(isLabel ? endOfLabelled : endOfSentence) >>> 0
+  const sentence = line.slice(0, end).replace(/\*\*/g, '').trim()
   if (sentence === '') return null
-  return { words: sentence, expression: wholeExpression(sentence) ?? lastExpression(sentence) }
+  // Words alone may be a number: forty-two.
+  const expression =
+    wholeExpression(sentence) ??
+    (isProseOnly(sentence) ? lastExpression(sentence) : null) ??
+    sentence.slice(0, 200)
+  const isWeak = expression !== sentence && leadWithin(leadOf(sentence)) !== null
+  const statement = { words: sentence, expression: isWeak ? null : expression }
+  return { statement, length: lead + line.length, rest: line.slice(end) }
 }
+
+/** Whether LaTeX stands between its signs only. Outside of them it is a part of an answer that cannot be read. */
+const isProseOnly = (sentence: string): boolean =>
+  !sentence
+    .replace(/\$[^$]*\$|\\\([^)]*\\\)|\\\[[^\]]*\\\]|\\begin\{([a-z]+)\}[\s\S]*?\\end\{\1\}/g, ' ')
+    .replace(/\\[$%#&_,;:! ]/g, ' ')
+    .includes('\\')
+
+/** The words of a sentence before its first expression. */
+const leadOf = (sentence: string): string => /^[^\d$\\]*/.exec(sentence)?.[0] ?? ''
 
 /** For a response without marks: the whole text if it is an expression, or else the last expression in it. */
 function unmarked(text: string): Statement | null {

@@ -7,7 +7,7 @@ import { isOtherMoney, namesMoney } from './money.ts'
 import { numberInWords } from './number-words.ts'
 import { approximation, plainForm } from './plain-form.ts'
 import { readAnswer } from './read-answer.ts'
-import { finalStatement, type Statement, statementOf } from './statement.ts'
+import { finalStatement, type Statement, statementOf, type Unstated } from './statement.ts'
 import { repaired } from './tokens.ts'
 
 const style =
@@ -147,6 +147,8 @@ export interface MathVerdict {
   readonly decision: Decision | null
   /** The extracted answer, or null if the response has none. */
   readonly extracted: string | null
+  /** Why the answer does not count. null: it counts. */
+  readonly reason: string | null
 }
 
 /** Why an answer does not count. `no_expression`: it is no mathematics, or says more than its value. */
@@ -184,10 +186,18 @@ export function readMathTruth(text: string): MathTruth | null {
 
 /** Compares the final answer of a response with a truth. Pure, bounded by `budget`, never throws. */
 export function verifyMath(truth: MathTruth, response: string, how: Comparison): MathVerdict {
-  const statement = finalStatement(response)
-  if (statement === null) return { decision: null, extracted: null }
-  const { decision } = sameAs(truth, statement, how)
-  return { decision, extracted: (statement.expression ?? statement.words).slice(0, 500) || null }
+  return verdictOn(truth, finalStatement(response), how)
+}
+
+/** Like `verifyMath` for rules whose answer must be in a box. */
+export function verifyBoxed(truth: MathTruth, response: string, how = usualComparison): MathVerdict {
+  return verdictOn(truth, finalStatement(response, true), how)
+}
+
+function verdictOn(truth: MathTruth, statement: Statement | Unstated, how: Comparison): MathVerdict {
+  if ('reason' in statement) return { decision: null, extracted: null, reason: statement.reason }
+  const { decision, reason } = sameAs(truth, statement, how)
+  return { decision, extracted: (statement.expression ?? statement.words).slice(0, 500) || null, reason }
 }
 
 const refused = (reason: (typeof mathRefusals)[number]): MathEquality => ({ decision: null, reason })
