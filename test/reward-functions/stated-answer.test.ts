@@ -83,7 +83,7 @@ t.test('numeric-match: a score says why it is low', async (t) => {
     ['6', 'unequal'],
     ['none', 'no_number'],
     ['1/0', 'no_number'],
-    ['1,5', 'no_number'],
+    ['1,5', 'several_answers'],
     ['\\boxed{5 6}', 'several_answers'],
     ['<think>5', 'thinking_unclosed'],
     ['', 'no_answer', { place: 'tag' }],

@@ -6,6 +6,7 @@ import {
   readFraction,
   type Token,
 } from '../arithmetic.ts'
+import { countedWords, numberWords } from '../number-words.ts'
 import { type AnswerKind, type FinalAnswer, objectionAround, type Reading } from './final-answer.ts'
 import { followUp } from './follow-up.ts'
 import { isDisguised, leadIn, leadWithin } from './lead-in.ts'
@@ -273,50 +274,21 @@ function arithmetic(side: string): Fraction | null {
   return tokens.length > 200 ? null : evaluate(tokens, fractions)
 }
 
-const small =
-  `zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen`.split(
-    ' ',
-  )
-const tens = `twenty thirty forty fifty sixty seventy eighty ninety`.split(' ')
-const scales: Readonly<Record<string, number>> = { hundred: 100, thousand: 1e3, million: 1e6, billion: 1e9 }
-const numeral = new RegExp(
-  `^(?:(?:${[...small, ...tens, ...Object.keys(scales), 'and'].join('|')}|minus|negative)(?:[\\s-]+|(?![\\p{L}])))+`,
-  'iu',
-)
+const numeral = new RegExp(`^(?:(?:${numberWords.join('|')}|minus|negative)(?:[\\s-]+|(?![\\p{L}])))+`, 'iu')
 
 /** A number in English words at the start: `forty-two`. */
 function worded(text: string): Reading<WholeNumber> {
   const plain = text.replace(/^(?:[^\d\n]{0,80}?\b(?:is|are|=|:)\s+)?["'(*_]*/i, '')
-  const found = numeral.exec(plain)?.[0] ?? ''
-  const words = found
-    .trim()
-    .toLowerCase()
-    .replace(/[\s-]+and$/, '')
-    .split(/[\s-]+/)
+  const found = (numeral.exec(plain)?.[0] ?? '').replace(/[\s-]+(?:and[\s-]*)?$/i, '')
+  const words = found.toLowerCase().split(/[\s-]+/)
   const isNegative = words[0] === 'minus' || words[0] === 'negative'
-  let total = 0
-  let group = 0
-  for (const word of isNegative ? words.slice(1) : words) {
-    if (word === 'and') continue
-    const scale = scales[word]
-    if (scale === 100) group = (group || 1) * 100
-    else if (scale !== undefined) {
-      total += (group || 1) * scale
-      group = 0
-    } else if (tens.includes(word)) group += 20 + 10 * tens.indexOf(word)
-    else if (small.includes(word)) group += small.indexOf(word)
-    else return { reason: 'no_number' }
-  }
-  const lead = text.slice(0, text.length - plain.length)
-  const objection = leadIn(lead)
+  const { value, end } = countedWords(words, isNegative ? 1 : 0)
+  if (value === null || end < words.length) return { reason: 'no_number' }
+  const objection = leadIn(text.slice(0, text.length - plain.length))
   if (objection !== null) return { reason: objection }
-  const value = readFraction(`${total + group}`)
-  if (value === null) return { reason: 'no_number' }
-  const signed = isNegative ? negated(value) : value
-  return {
-    answer: { written: decimalText(signed) ?? '', value: signed, decimal: decimalText(signed) },
-    rest: plain.slice(found.trimEnd().length),
-  }
+  const fraction = { numerator: isNegative ? -value : value, denominator: 1n }
+  const written = decimalText(fraction) ?? ''
+  return { answer: { written, value: fraction, decimal: written }, rest: plain.slice(found.length) }
 }
 
 /** A fraction as a decimal if it has one of at most 40 places. */

@@ -1,3 +1,7 @@
+import { countedWords } from '../number-words.ts'
+import { type Expression, number, product } from './expression.ts'
+import { rational } from './rational.ts'
+
 const words = (text: string): string[] => text.split(' ')
 
 const families: Readonly<Record<string, string>> = {
@@ -189,3 +193,20 @@ function namesThings(rest: readonly string[], knows: (word: string) => boolean):
 }
 
 const isPlural = (word: string): boolean => /^[a-z]{3,}s$/.test(word) && !noPlural.has(word)
+
+const longestWords = 200
+
+/** A whole number in English words, with a unit or what is counted: `forty-two`, `minus five apples`. null: none. */
+export function numberInWords(text: string, knows: (word: string) => boolean): Expression | null {
+  if (text.length > longestWords || !/^[A-Za-z][A-Za-z ,-]*[.]?$/.test(text)) return null
+  const words = text.toLowerCase().match(/[a-z]+/g) ?? []
+  const isNegative = words[0] === 'minus' || words[0] === 'negative'
+  const start = isNegative ? 1 : 0
+  const { value, end } = countedWords(words, start)
+  if (value === null) return null
+  const of = number(rational(isNegative ? -value : value))
+  if (end === words.length) return of
+  const quantity = readQuantity(words.slice(end).join(' '), knows)
+  if (quantity === null) return null
+  return { kind: 'measured', of: product([of, number(rational(quantity.size))]), unit: quantity.unit }
+}

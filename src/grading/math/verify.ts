@@ -4,11 +4,11 @@ import type { Comparison, Decision } from './decision.ts'
 import { constantValue } from './evaluate.ts'
 import { children, type Expression, namesIn } from './expression.ts'
 import { isOtherMoney, namesMoney } from './money.ts'
-import { numberInWords } from './number-words.ts'
 import { approximation, plainForm } from './plain-form.ts'
 import { readAnswer } from './read-answer.ts'
 import { finalStatement, type Statement, statementOf, type Unstated } from './statement.ts'
 import { repaired } from './tokens.ts'
+import { numberInWords } from './units.ts'
 
 const style =
   /\\(?:text|mathrm|mbox|textbf|textnormal|textit|mathbf|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s]|~(?!~)/g

@@ -1,6 +1,4 @@
-import { type Expression, number, product } from './expression.ts'
-import { rational } from './rational.ts'
-import { readQuantity } from './units.ts'
+/** Whole numbers in English words, for the readers of numbers and of mathematics. */
 
 const small: ReadonlyMap<string, bigint> = new Map(
   (
@@ -21,25 +19,21 @@ const great: ReadonlyMap<string, bigint> = new Map([
   ['billion', 10n ** 9n],
   ['trillion', 10n ** 12n],
 ])
-const longest = 200
 
-/** A whole number in English words, with a unit or what is counted: `forty-two`, `minus five apples`. null: none. */
-export function numberInWords(text: string, knows: (word: string) => boolean): Expression | null {
-  if (text.length > longest || !/^[A-Za-z][A-Za-z ,-]*[.]?$/.test(text)) return null
-  const words = text.toLowerCase().match(/[a-z]+/g) ?? []
-  const isNegative = words[0] === 'minus' || words[0] === 'negative'
-  const start = isNegative ? 1 : 0
-  const { value, end } = counted(words, start)
-  if (value === null) return null
-  const of = number(rational(isNegative ? -value : value))
-  if (end === words.length) return of
-  const quantity = readQuantity(words.slice(end).join(' '), knows)
-  if (quantity === null) return null
-  return { kind: 'measured', of: product([of, number(rational(quantity.size))]), unit: quantity.unit }
-}
+/** Every word that a number in words may have. */
+export const numberWords: readonly string[] = [
+  ...small.keys(),
+  ...tens.keys(),
+  ...great.keys(),
+  'hundred',
+  'and',
+]
 
-/** Groups of at most 999, each with a greater power before it than after it. */
-function counted(words: readonly string[], start: number): { value: bigint | null; end: number } {
+/**
+ * The number that starts at a word, in groups of at most 999, each with a greater power before it than after
+ * it, and the index after it. null: there is none.
+ */
+export function countedWords(words: readonly string[], start: number): { value: bigint | null; end: number } {
   let total: bigint | null = null
   let limit: bigint | null = null
   let at = start
