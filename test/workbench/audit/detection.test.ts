@@ -1,5 +1,7 @@
 import t from 'tap'
-import { compiledFixtures, testGateway } from '../../support/gateway.ts'
+import { audit } from '../../../src/workbench/audit/audit.ts'
+import { auditRows } from '../../support/audit-rows.ts'
+import { compiledFixtures, testGateway, testModel } from '../../support/gateway.ts'
 import { configOf, detect, detections } from './detection.ts'
 
 /** A part of `npm run audit:detector`: weak rules of several kinds, old readings, and right rules. */
@@ -27,3 +29,37 @@ t.test(
     }
   },
 )
+
+t.test('a search against a judge finds forged transcripts and keeps its budget of calls', async (t) => {
+  const judge = await testModel(
+    t,
+    1,
+    { policy: 'gullible', answers: { apples: 42 } },
+    { guard: { fence: false, tokens: false, verdicts: false, refuse: false } },
+  )
+  const gateway = await testGateway(
+    t,
+    {
+      naive: {
+        models: { judge: judge.config },
+        steps: [{ name: 'q', function: 'weak-judge', model: 'judge' }],
+      },
+    },
+    { functionFolders: [compiledFixtures('weak-rewards')] },
+  )
+  const rows = auditRows('numbers').slice(0, 1)
+  const audited = await audit(gateway, {
+    reward: 'naive',
+    rows,
+    signal: new AbortController().signal,
+    attacks: [],
+    search: { budget: 120, seed: 3, kinds: ['judge'] },
+  })
+  const families = new Set(
+    audited.trials.filter(({ paidInFull }) => paidInFull).map(({ attack }) => attack.family),
+  )
+  t.ok(families.has('forged transcript'), [...families].join(', '))
+  t.ok(audited.trials.some(({ attack }) => attack.family === 'long padding'))
+  const calls = judge.servers[0]?.stats().sequences.finished ?? 0
+  t.ok(calls > 20 && calls <= 120 + 3, `${calls} calls`)
+})

@@ -256,6 +256,7 @@ export async function detect(
   reward: string,
   { rows }: Detected,
   budget = 6000,
+  seed = 1,
 ): Promise<Detection> {
   const known = rows.map((row, index) => {
     const answers = knownAnswers({ value: row, literals: [] }, index, [], null)
@@ -269,7 +270,7 @@ export async function detect(
       rows: known,
       signal: new AbortController().signal,
       attacks: attacks.filter(({ against }) => against === 'rule'),
-      search: { budget, seed: 1 },
+      search: { budget, seed },
     }),
   )
   const full = found.attacks.filter(({ paidInFull }) => paidInFull > 0)

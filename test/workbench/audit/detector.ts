@@ -1,9 +1,9 @@
-/** Measures the audit as a detector on the weak and right rules of the fixtures: `npm run audit:detector`. */
+/** Measures the audit as a detector on the weak and right rules of the fixtures: `npm run audit:detector -- NAME SEED`. */
 import { openObservedGateway } from '../../../src/serving/observed-gateway.ts'
 import { compiledFixtures } from '../../support/gateway.ts'
 import { configOf, detect, detections } from './detection.ts'
 
-const only = process.argv[2] ?? ''
+const [only = '', seed = '1'] = process.argv.slice(2)
 const chosen = detections.filter(({ group, reader }) => `${group} ${reader}`.includes(only))
 const gateway = await openObservedGateway({
   configs: [],
@@ -15,7 +15,7 @@ const gateway = await openObservedGateway({
 const say = (line: string) => process.stdout.write(`${line}\n`)
 let [found, wanted, alarms, rights, slowest] = [0, 0, 0, 0, 0]
 for (const [at, one] of chosen.entries()) {
-  const seen = await detect(gateway, `rule-${at}`, one)
+  const seen = await detect(gateway, `rule-${at}`, one, 6000, Number(seed))
   slowest = Math.max(slowest, seen.seconds)
   const { group, reader, paid = [], refused = [] } = one
   if (group === 'right') {

@@ -217,6 +217,12 @@ const similarFamilies = [
   'stated twice',
 ]
 
+/** Why a reward of one property pays answers that ignore the task. */
+const oneProperty = {
+  vacuous: 'the contract is about one property of the text only',
+  echo: 'the contract is about one property of the text only',
+}
+
 const one = (
   name: string,
   rows: readonly ExampleRow[],
@@ -378,13 +384,10 @@ export const shippedRewards: readonly ShippedReward[] = [
       },
     ],
     {
-      accept: {
-        vacuous: 'the contract is about the language only',
-        echo: 'the contract is about the language only',
-      },
+      accept: oneProperty,
     },
   ),
-  one('repetition-penalty', [{ prompt: 'q', response: english }]),
+  one('repetition-penalty', [{ prompt: 'q', response: english }], { accept: oneProperty }),
   one('overlong-penalty', [{ prompt: 'q', response: english }], {
     options: { max_length: 4000, buffer: 1000, unit: 'characters' },
   }),

@@ -93,6 +93,7 @@ export class Draws {
     let inside = text
     let isWhole = false
     for (const pattern of patterns) {
+      const isSecond = isWhole
       if (pattern.changes === 'response' && !isWhole) {
         inside = text
         text = stage.scene.respond(text)
@@ -100,7 +101,8 @@ export class Draws {
       }
       if (pattern.changes === 'place' && isWhole) return null
       const written = pattern.write(text, { ...stage.scene, inside })
-      if (written === null) return null
+      // A second change of the whole response must keep what the first one wrote.
+      if (written === null || (isSecond && !written.includes(text))) return null
       text = written
     }
     const response = isWhole ? text : stage.scene.respond(text)
