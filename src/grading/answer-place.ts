@@ -1,6 +1,7 @@
 import { isBlank } from '../core/sample/sample.ts'
 import { type AnswerKind, type AnswerPlace, answerPlaces, finalAnswer } from './answer/final-answer.ts'
 import { trimSpace } from './characters.ts'
+import { afterThink } from './tags.ts'
 
 export type { AnswerPlace }
 export { answerPlaces }
@@ -19,6 +20,13 @@ const textKind: AnswerKind<string> = {
   another: () => null,
 }
 
+/** A whole text is its own answer: no words stand around it. */
+function wholeAnswer(response: string): PlacedAnswer {
+  const answer = afterThink(response)
+  if (answer === null) return { reason: 'thinking_unclosed' }
+  return isBlank(answer) ? { reason: 'no_answer' } : { text: trimSpace(answer) }
+}
+
 /**
  * The answer that a response states at a place: the last one, unless the words around it deny or doubt it, or
  * another one contradicts it.
@@ -32,6 +40,7 @@ const textKind: AnswerKind<string> = {
  * ```
  */
 export function answerAt(response: string, place: (typeof answerPlaces)[number]): PlacedAnswer {
+  if (place === 'whole') return wholeAnswer(response)
   const found = finalAnswer(response, textKind, [place])
   return 'answer' in found ? { text: found.answer } : { reason: found.reason }
 }
