@@ -1,22 +1,15 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { withoutComments } from '../src/grading/answer/final-answer.ts'
 import {
   type AnswerMark,
   afterHashes,
+  committedLine,
   lastLooseNumeral,
   revisedWizVerdict,
   strictWizVerdict,
   wizTasks,
 } from '../src/grading/graph/wiz.ts'
-import {
-  afterThink,
-  answerAt,
-  graphWizNormal,
-  promptText,
-  slicedBox,
-  trimSpace,
-} from '../src/grading/index.ts'
+import { answerAt, graphWizNormal, promptText, slicedBox, trimSpace } from '../src/grading/index.ts'
 import { latexText } from '../src/grading/latex.ts'
 
 /**
@@ -54,7 +47,7 @@ function graded(isRight: boolean, answer: string | number): Score {
 }
 
 function strictAnswer(response: string, after: AnswerMark): string | null {
-  if (after === 'hashes') return afterHashes(withoutComments(afterThink(response) ?? ''))
+  if (after === 'hashes') return committedLine(response)
   const box = answerAt(response, 'boxed')
   return 'text' in box ? latexText(box.text.replaceAll('\\boxed{', '{')) : null
 }

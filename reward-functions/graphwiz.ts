@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterHashes, publishedWizVerdict, strictWizVerdict } from '../src/grading/graph/wiz.ts'
-import { afterThink, promptText } from '../src/grading/index.ts'
+import { committedLine, publishedWizVerdict, strictWizVerdict } from '../src/grading/graph/wiz.ts'
+import { promptText } from '../src/grading/index.ts'
 
 /**
  * GraphWiz. Pays 1 for the right yes or no, number or order after the last `###`, else 0, also for an answer
@@ -17,7 +17,7 @@ export default defineRule({
   range: [0, 1],
   score({ sample: { prompt, response, dataSource = '' }, truth, options: { mode } }) {
     if (mode === 'published') return Number(publishedWizVerdict(dataSource, truth, response) ?? false)
-    const answer = afterHashes(afterThink(response) ?? '')
+    const answer = committedLine(response)
     if (answer === null) return { value: 0, details: { reason: 'no ### after the thinking' } }
     const isRight = strictWizVerdict(dataSource, truth, answer, promptText(prompt))
     return { value: Number(isRight), details: { extracted: answer.trim().slice(0, 500) } }

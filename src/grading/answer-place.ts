@@ -9,6 +9,8 @@ export { answerPlaces }
 /** The answer's text without outer white space, or why there is none. */
 export type PlacedAnswer = { readonly text: string } | { readonly reason: string }
 
+const bare = (text: string): string => text.toLowerCase().replace(/^[\s*_"'`$]+|[\s*_"'`$.。!]+$/g, '')
+
 /** Any text, as it was sent. */
 const textKind: AnswerKind<string> = {
   isVerbatim: true,
@@ -16,7 +18,7 @@ const textKind: AnswerKind<string> = {
     const text = trimSpace(whole)
     return isBlank(text) ? { reason: 'no_answer' } : { answer: text, rest: '' }
   },
-  same: (a, b) => a === b,
+  same: (a, b) => bare(a) === bare(b),
   another: () => null,
 }
 

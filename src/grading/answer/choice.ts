@@ -7,9 +7,9 @@ import { undressed } from './legible.ts'
 export type StatedChoice = { readonly choice: string } | { readonly reason: string }
 
 const opened = `[\\s*_"'\`“‘(\\[$]*`
-const introduced = `(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|it\\s+is|it['’]s|必是|应该?是|是|为|选项?)?`
+const introduced = `(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|it\\s+is|it['’]s|la\\s+opci[oó]n|l['’]option|opci[oó]n|opzione|opção|必是|应该?是|是|为|选项?)?`
 const sole = new RegExp(
-  `^${opened}${introduced}${opened}(?:([A-Z])(?![\\p{L}\\p{M}\\p{N}\\p{Sm}'’_-])|([A-Z])(?=[\\u4e00-\\u9fff])|(?<=[(\\[{]\\s?)([a-z])(?=[)\\]}]))`,
+  `^${opened}${introduced}${opened}(?:([A-Z])(?![\\p{L}\\p{M}\\p{N}\\p{Sm}'’_-])|([A-Z])(?=[\\u3040-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7af])|(?<=[(\\[{]\\s?)([a-z])(?=[)\\]}]))`,
   'iu',
 )
 const delimiter = /^[\s*_"'”’\])]*[.):：](?=\s|$|[*_"”$])|^\s+[-–—]\s/
@@ -78,15 +78,22 @@ const closedRest = openRest
 
 function optionText(text: string): string | null {
   const line = text.split('\n', 1)[0] ?? ''
+  if (
+    /^\s*(?:(?:the\s+)?(?:other|remaining)\s+\w+|the\s+rest|options?\s[^.]*)\b[^.]*\b(?:not|incorrect|wrong|false|eliminated|excluded)\b/i.test(
+      line,
+    )
+  )
+    return ''
+  if (/^\s*(?:either|both|neither|none|all)\b/i.test(line)) return text.slice(line.length)
   const names =
-    /(?:^|[\s,;/&(])(?:(?:or|and|nor|either|vs\.?)\s+)(?:option\s+)?\(?[A-Z]\)?(?=$|[\s.,;)?!*])|(?:^|[\s,;/&])\(?[B-HJ-Z][).:](?=\s+[a-z]|$)|^\s*\(?[A-Z][).:](?=\s|$)|^\s*\(?[B-HJ-Z]\)?\s*(?:$|[,;/&])|\(([A-Z])\)|[,/]\s*[B-HJ-Z](?=$|[\s,.;/)])/.test(
+    /(?:^|[\s,;/&(])(?:(?:or|and|nor|either|vs\.?)\s+)(?:option\s+)?\(?[A-Z]\)?(?=$|[\s.,;)?!*])|(?:^|[,;/&])\s?\(?[B-HJ-Z][).:](?=\s+[a-z]|$)|^\s*\(?[A-Z][).:](?=\s|$)|^\s*\(?[B-HJ-Z]\)?\s*(?:$|[,;/&])|\(([A-Z])\)|[,/]\s*[B-HJ-Z](?=$|[\s,.;/)])/.test(
       line,
     )
   if (names) return ` or ${line}`
   if (
     /^\s*(?:is|was|are|isn['’]t|wasn['’]t|cannot|can['’]t)\b/i.test(line) ||
     /\?\s*$/.test(line) ||
-    /^\s*(?:no|nope|wrong|maybe|perhaps|not\s+sure|or|wait|actually|oops|sorry|correction|scratch\s+that)\s*(?:[.,!?:]|$)/i.test(
+    /^\s*(?:no|not|nope|wrong|maybe|perhaps|not\s+sure|or|wait|actually|oops|sorry|correction|scratch\s+that)\s*(?:[.,!?:]|$)/i.test(
       line,
     )
   )

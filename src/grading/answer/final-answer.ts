@@ -1,10 +1,11 @@
 import { trimSpace } from '../characters.ts'
 import { afterThink } from '../tags.ts'
-import { type Another, followUp, isWithdrawn } from './follow-up.ts'
-import { isDisowned, leadIn } from './lead-in.ts'
+import { followUp } from './follow-up.ts'
+import { isDisowned, leadIn, leadWithin } from './lead-in.ts'
 import { legible } from './legible.ts'
 import { type Place, type PlaceKind, placesOf } from './places.ts'
-import type { Objection } from './wording.ts'
+import { isWithdrawn } from './withdrawal.ts'
+import type { Another, Objection } from './wording.ts'
 
 /** What a kind of answer reads at the start of an answer's text, and the text after it. */
 export type Reading<V> = { readonly answer: V; readonly rest: string } | { readonly reason: string }
@@ -78,7 +79,9 @@ export function finalAnswer<V>(
       ? found
       : { answer: found.answer, kind: null, tail: codePoints(text, whole.start) }
   }
-  const places = placesOf(text).filter((place) => kind.isPlace?.(place) ?? true)
+  // For any text, a line after #### may be a heading.
+  const isHeading = (place: Place) => kind.isVerbatim && place.kind === 'hashes' && !kinds.includes('hashes')
+  const places = placesOf(text).filter((place) => !isHeading(place) && (kind.isPlace?.(place) ?? true))
   const last = places.findLastIndex((place) => kinds.includes(place.kind as AnswerPlace))
   if (last < 0) return unmarked?.(text) ?? { reason: 'no_answer' }
   const place = places[last] as Place
@@ -142,7 +145,13 @@ export function objectionAround<V>(
   if (lead !== null) return lead
   const another = (next: string) => kind.another(next, answer)
   const following = text.slice(place.end)
-  if (place.kind !== 'phrase' && holdsAnother(rest, another)) return 'several_answers'
+  if (place.kind !== 'phrase') {
+    if (holdsAnother(rest, another)) return 'several_answers'
+    const weakened = leadWithin(
+      rest.slice(0, 300).replace(/[,(]?\s*(?:and|but)?\s*\bnot\s+(?:\$[^$]*\$|[-\d(A-Z\\]\S*)/g, ' '),
+    )
+    if (weakened !== null) return weakened
+  }
   if (place.isClosed) {
     const inner = followUp(rest, another)
     if (inner !== null) return inner
@@ -172,16 +181,19 @@ function holdsAnother(rest: string, another: Another): boolean {
 
 /** What is glued to a box is a part of its answer: `-\boxed{42}`, `\boxed{4}2`, `\boxed{42}^2`. */
 function gluedTo(text: string, place: Place): Objection | null {
-  const before = text.slice(Math.max(0, place.start - 12), place.start).replace(/[\s$]+$|\\[[(]\s*$/, '')
+  const near = text.slice(Math.max(0, place.start - 12), place.start)
+  const before = near.slice(near.lastIndexOf('\n') + 1).replace(/[\s$]+$|\\[[(]\s*$/, '')
   const after = text.slice(place.end, place.end + 12).replace(/^(?:\$|\\[\])])+/, '')
   if (
-    /(?:^|[^-])-$|[+×÷/^√\d]$|\\(?:times|cdot|sqrt|pm|div|cancel|phantom|overline|sout)\{?$|[\d)}][*]$/.test(
+    /(?:^|[^-])-$|[+×÷/^√\d]$|\\(?:neg|lnot|sim|not|times|cdot|sqrt|pm|div|cancel|phantom|overline|sout)\{?$|[\d)}][*]$/.test(
       before,
     )
   )
     return 'extended'
   if (
-    /^[\d^!]|^\s*(?:[+×÷/^]|\\(?:times|cdot|pm|div|cdots|dots|frac|sqrt))|^\s?-\s?\d|^\s*[*]\s*\d/.test(after)
+    /^[\d^!]|^\s*(?:[+×÷/^]|\\(?:neg|lnot|sim|not|times|cdot|pm|div|cdots|dots|frac|sqrt))|^\s?-\s?\d|^\s*[*]\s*\d/.test(
+      after,
+    )
   )
     return 'extended'
   return null
@@ -205,7 +217,7 @@ function loneLater(later: string, another: Another): boolean {
 
 /** Words that lead from one answer to the next. Without them, two different answers contradict each other. */
 const announcing =
-  /\b(?:the|final|correct|answer|answers|is|or|and|also|either|another|option|choice|alternatively|perhaps|maybe|possibly|it|could|be|might|may|else|again|my|result|box|boxed|in|we|can|say)\b|\\\w+|[^\p{L}]/giu
+  /\b(?:the|final|correct|answer|answers|is|or|and|equally|well|just|as|good|fine|both|also|either|another|option|choice|alternatively|perhaps|maybe|possibly|it|could|be|might|may|else|again|my|result|box|boxed|in|we|can|say)\b|\\\w+|[^\p{L}]/giu
 
 function contradiction<V>(
   text: string,
@@ -224,6 +236,9 @@ function contradiction<V>(
     const between = text.slice(before.end, next.start)
     const own = before.isClosed ? '' : before.text.slice(-200)
     const words = `${own} ${between.length > 400 ? between.slice(0, 400) : between}`.replace(announcing, '')
+    // A wrong answer that is called wrong contradicts nothing.
+    const announced = text.slice(before.start, before.from)
+    if (leadIn(text.slice(Math.max(0, before.start - 400), before.start), announced) === 'denied') continue
     const earlier = readAt(before, kind)
     if ('reason' in earlier && /^no_/.test(earlier.reason)) continue
     if ('answer' in earlier && kind.same(earlier.answer, answer)) {

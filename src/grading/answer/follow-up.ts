@@ -1,8 +1,6 @@
 import { isDisguised } from './lead-in.ts'
-import { copula, doubt, falsity, list, narrow, negation, type Objection } from './wording.ts'
-
-/** Tells whether a text starts with the same answer again, or with another one of its kind. null: with neither. */
-export type Another = (text: string) => 'same' | 'other' | null
+import { isWithdrawn } from './withdrawal.ts'
+import { type Another, copula, doubt, falsity, list, narrow, negation, type Objection } from './wording.ts'
 
 const subject = `(?:(?:but|and|though|although|however|yet|still|only|except)[\\s,]+){0,3}(?:which|that|this|it|they|these|those|he|she|I|we|one|the|my|our|above|previous|last|boxed|given|stated|final|answer|value|number|result|option|choice|letter|solution|conclusion|claim|statement|reasoning|calculation|[\\s,]){0,8}`
 const verdict = `\\s*(?:${copula}|would\\s+be|must\\s+be|has\\s+been|can\\s+be|could\\s+be|may\\s+be|might\\s+be)?\\s*(?:(?:\\w+ly|so|all|just|still|also|totally|quite|very|a|an|the)\\s+){0,3}`
@@ -42,7 +40,7 @@ const stops = new Set(
  * answer of the same kind at its start and tells whether it is the same one.
  */
 export function followUp(after: string, another: Another): Objection | null {
-  const plain = narrow(after.slice(0, 1000)).replace(/\b(vs|approx|resp|ca|etc|i\.e|e\.g)\./gi, '$1')
+  const plain = narrow(after.slice(0, 1000)).replace(/\b(vs|w\.p|approx|resp|ca|etc|i\.e|e\.g)\./gi, '$1')
   const end = plain.search(/[.!?](?=\s|$|["'”’)*])|[。！？]|\n/)
   const sentence = end < 0 ? plain : plain.slice(0, end)
   if (
@@ -51,6 +49,10 @@ export function followUp(after: string, another: Another): Objection | null {
   )
     return 'doubted'
   const rest = sentence.replace(/^[\s*_)\]}"'”’`$]+/, (dress) => (dress.includes(' ') ? ' ' : ''))
+  // "is the answer, not $36$"
+  const other = /,\s+(?:and\s+)?not\s+(\$?-?[\d\\A-Z][^\s,;]*)/.exec(rest)
+  if (other && another((other[1] ?? '').replace(/^\$/, '')) !== 'same')
+    return followUp(`${rest.slice(0, other.index)}${rest.slice(other.index + other[0].length)}`, another)
   if (contrast.test(rest)) {
     const [taken = ''] = contrast.exec(rest) ?? []
     const word = /(\S+?)[\s.,;)]*$/.exec(taken)?.[1] ?? ''
@@ -62,7 +64,13 @@ export function followUp(after: string, another: Another): Objection | null {
       return another(word.replace(/^\(/, '')) === 'same' ? 'denied' : null
   }
   if (
-    /^\s*(?:ではない|じゃない|でもない|이\s*아니|가\s*아니|아님|не\b|нет|不是|不对|是错|错|아니|nicht|pas\b|no\s+es)|\bwith\s+(?:a\s+)?(?:probability|chance|likelihood)\b|\b\d+\s*%\s+(?:sure|certain|likely|confident)/iu.test(
+    /^\s*(?:ではな[いく]|じゃない|でもない|이\s*아니|가\s*아니|아님|не\b|нет|不是|不对|是错|错|아니|nicht|pas\b|no\s+es)|\bwith\s+(?:a\s+)?(?:probability|chance|likelihood)\b|\b\d+\s*%\s+(?:sure|certain|likely|confident)/iu.test(
+      rest,
+    )
+  )
+    return 'doubted'
+  if (
+    /\b(?:yeah,?\s+right|as\s+if|w\.\s?p\b|ou\s+talvez|o\s+quizás|ou\s+peut-être|oder\s+vielleicht)(?![\p{L}])/iu.test(
       rest,
     )
   )
@@ -151,7 +159,7 @@ function wordsAfter(rest: string, another: Another): Objection | null {
     }
     if (word === '(' && isWithdrawn(`\n${following}`, another)) return 'withdrawn'
     if (word === '(' || word === ':')
-      return another(following.replace(/^\s*(?:or\s+)?/, '')) === 'other' && !/^[^)]*=/.test(following)
+      return another(following.replace(/^\s*(?:or\s+)?/, '')) === 'other' && !/^[^)]*[=×*+]/.test(following)
         ? 'several_answers'
         : null
     if (word === 'as' && /^\s+well\s+as\b/i.test(following)) return 'several_answers'
@@ -176,44 +184,3 @@ function wordsAfter(rest: string, another: Another): Objection | null {
   }
   return null
 }
-
-const retraction = new RegExp(
-  `(?:^|[.!?。！？…\\n])[\\s*_>#"'“(\\-]{0,12}(?:` +
-    [
-      `(?:no|nope|nah)\\b(?=\\s*(?:[,.:!;—–-]|$|\\n|it\\b|this\\b|that\\b|wait\\b|sorry\\b|the\\s+answer))`,
-      `(?:wait|hmm+|oops|whoops|sorry|scratch|correction|on\\s+second\\s+thoughts?|just\\s+kidding|kidding|psych|jk|never\\s*mind|strike\\s+that|disregard|ignore\\s+(?:that|this|the|my)|forget\\s+(?:that|this|it|the|my)|alternatively|or\\b|maybe|perhaps|possibly|unless|otherwise|if\\s+not|wrong|incorrect|false|untrue|not\\s+(?:really|exactly|quite|sure|at\\s+all|the|correct|right|true)|not\\s*[.!\\n]|actually\\b|in\\s+fact,?\\s+no|except\\b)`,
-      `(?:but|however|yet|although|though|still|and)[\\s,]+(?:maybe|perhaps|possibly|wait|no\\b|not\\b|actually|${subject}${verdict}(?:${negation}|${falsity})\\b|I\\s*(?:['’]m|am)\\s+not|it\\s+(?:could|might|may)|the\\s+(?:answer|true|real|actual|right|correct))`,
-      `(?:this|that|it|the|my|our|above|all)\\s${subject}${verdict}(?:${negation}\\b(?!\\s+(?:only|just|surprising|necessary|needed|hard|difficult|include|depend|matter|change|affect))|${falsity}\\b|a\\s+(?:mistake|lie|guess|joke|trap)|(?:ruled|crossed)\\s+out)`,
-      `(?:on\\s+reflection|upon\\s+reflection|in\\s+hindsight|thinking\\s+again|come\\s+to\\s+think)`,
-      `I\\s+(?:made\\s+(?:that|it|this)\\s+up|invented)`,
-      `(?:this|that|it)\\s+(?:could|might|may)\\s+(?:also\\s+|well\\s+)?be`,
-      `I(?:\\s*['’]m|\\s+am)?\\s+(?:really\\s+|honestly\\s+|only\\s+|just\\s+)?(?:not\\s+(?:\\w+\\s+)?(?:sure|certain|confident)|unsure|uncertain|kidding|joking|lying|guess(?:ing|ed)?|take\\s+(?:that|it|this)\\s+back|retract|withdraw|doubt|don['’]t\\s+(?:think|know|believe)|do\\s+not\\s+(?:think|know|believe)|was\\s+wrong|made\\s+(?:a\\s+mistake|an\\s+error)|meant|mean\\b|lied|changed?\\s+my\\s+mind|deny|reject)`,
-      `(?:the\\s+)?(?:real|actual|true|correct|right|better)\\s+(?:answer|value|option|choice|one|result)\\b`,
-      `(?:(?:esta|esa|este|eso|das|dies|diese|dieser|die|cette|ce|c['’]est|la|questa|questo|это|этот|这|这个|该|以上|上述|此|それは|これは|この)[^.!?。\\n]{0,40}?(?:falsch|incorrect[oae]?|fals[oa]|faux|fausse|erronée?|errónea|sbagliat[oa]|errad[oa]|неправил|невер|错|不正确|不对|間違|違い|誤り|nicht\\s+(?:richtig|korrekt|wahr)|n['’]est\\s+pas|no\\s+es))`,
-      `(?:nicht|falsch|nein|no\\s+es|falso|faux|non|нет|неверно|不对|不是|错了|错误|等等|或者|也可能|可能)`,
-    ].join('|') +
-    `)`,
-  'giu',
-)
-
-/**
- * Whether the sentences after an answer take it back. Saying what the answer is not ("It is not C") takes
- * nothing back. Linear in the text.
- */
-export function isWithdrawn(following: string, another: Another): boolean {
-  const text = narrow(following)
-  for (const found of text.matchAll(retraction)) {
-    const rest = text.slice(found.index + found[0].length, found.index + found[0].length + 60)
-    if (!/\bnot$|n['’]t$/i.test(found[0]) || another(rest.replace(/^\s*(?:be\s+)?/, '')) !== 'other')
-      return true
-  }
-  for (const found of text.matchAll(restating)) {
-    if (another(text.slice(found.index + found[0].length, found.index + found[0].length + 60)) === 'other')
-      return true
-  }
-  return false
-}
-
-/** Words after an answer that lead to another one. */
-const restating =
-  /\b(?:it|this|that|(?:the|my)\s+(?:\w+\s+)?(?:answer|value|result|total|number|option|choice))\s+(?:(?:really|actually|in\s+fact|instead|probably)\s+)*(?:is|was|must|should|would|ought)\s+(?:(?:be|to|in\s+fact|really|actually|instead|probably|rather)\s+)*(?:\$|\\\(|\*)*/giu

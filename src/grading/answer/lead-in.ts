@@ -37,7 +37,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'inequality',
-    /\b(?:at\s+(?:the\s+)?(?:most|least)|up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/iu,
+    /\b(?:at\s+(?:the\s+)?(?:most|least)|up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/iu,
   ],
   [
     'doubted',
@@ -90,7 +90,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   [
     'denied',
     new RegExp(
-      `\\b(?:${falsity}|opposite|naive|tempting|trap|decoy|rejected|discarded|reference|expected|gold|golden|official|ground[ -]truth|labell?ed|target)\\s+(?:\\w+\\s+)?(?:answer|option|choice|result|solution|conclusion|value|guess|claim|statement)s?\\b`,
+      `\\b(?:${falsity}|opposite|naive|tempting|trap|decoy|rejected|discarded|reference|expected|intended|gold|golden|official|ground[ -]truth|labell?ed|target)\\s+(?:\\w+\\s+)?(?:answer|option|choice|result|solution|conclusion|value|guess|claim|statement)s?\\b`,
       'iu',
     ),
   ],
@@ -101,6 +101,10 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   [
     'denied',
     /\b(?:would\s+be\s+(?:a\s+mistake|an\s+error|wrong|foolish)|fools?\s+(?:say|think)|would\s+(?:wrongly|incorrectly)|pretend(?:s|ing)?|mistook|mistaken(?:ly)?|misread)\b/iu,
+  ],
+  [
+    'denied',
+    /\b(?:teacher|neighbou?r|classmate|friend|student|colleague|he|she|they|Bob|Alice)\s+(?:says|said|claims|claimed|thinks|wrote|told\s+me|answers|answered)\b/iu,
   ],
   [
     'denied',
@@ -119,7 +123,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
 
 const clauseBreak =
   /[;:—–]\s|,\s+(?:so|but|then|hence|thus|therefore|which|and|we|the|it)\b|\b(?:so|therefore|thus|hence|then|but|because|since|however|instead|consequently)\b|[⇒→]|=>/giu
-const sentenceEnd = /[.!?](?=\s)|[。！？]|\n\s*\n/g
+const sentenceEnd = /[.!?](?=\s)|[。！？]|\|[ \t]*\n|\n\s*\n/g
 const dressing =
   /(?:[\s*_`"'“”‘’«»({[$]|\\[([]|\\\$|\\(?:boxed|fbox|text|textbf|mathbf|mathrm|displaystyle|left|big|Big|Large|large|huge)\b|\\[,;:! ]|#)+$/u
 
@@ -132,7 +136,11 @@ export function leadIn(before: string, announced = ''): Objection | null {
   const lead = near.replace(dressing, '')
   const gap = near.slice(lead.length)
   // A sentence that has ended says nothing of the next one.
-  const isEnded = lead === '' || /(?:^|[^.])[.!?]$|[。！？]$/.test(lead)
+  // Nor does a table, or a paragraph that does not lead on.
+  const leadsOn =
+    /[:：,，]$|\b(?:that|is|be|are|to|say|answer|claim|believe|think|write|put|give|conclude|not|or|and|than|except)$/i
+  const isApart = /\|$/.test(lead) || (/\n[ \t]*\n/.test(gap) && !leadsOn.test(lead))
+  const isEnded = lead === '' || isApart || /(?:^|[^.])[.!?]$|[。！？]$/.test(lead)
   if (isEnded && announced === '') return null
   const sentence = isEnded ? '' : lead.slice(lastEnd(lead, sentenceEnd))
   const words = sentence.slice(-100)

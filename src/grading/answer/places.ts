@@ -23,7 +23,7 @@ const phrase = new RegExp(
   [
     `(?<![\\p{L}])(?:final\\s+)?answers?${topic}${verb}`,
     `(?<![\\p{L}])(?:correct|right|best)\\s+(?:answer\\s+)?(?:option|choice|letter|one)${verb}`,
-    `(?:最终)?(?:答案|选项)\\s*(?:应该)?(?:是|为|[:=])+|(?:故|因此|所以|应|我)?选(?:择)?[:]?(?=\\s*[(（*]?[A-Za-z])`,
+    `(?:最终)?(?:答案|选项)\\s*(?:应该)?(?:是|为|[:：=])+|(?:故|因此|所以|应|我)?选(?:择)?[:]?(?=\\s*[(（*]?[A-Za-z])`,
     `(?<![\\p{L}])(?:respuesta|réponse|risposta|resposta)(?:\\s+(?:final|finale|correcta|correcte))?\\s*(?:es|est|è|é|:)(?![\\p{L}])`,
     `(?<![\\p{L}])(?:Antwort|Lösung)\\s*(?:lautet|ist|:)|ответ\\s*[:—-]?|答えは|正解は|정답은|답은`,
   ].join('|'),
@@ -143,7 +143,7 @@ const states = /^[\s*$:"(]*(?:-?\$?\d[\d.,/]*|[A-Z])[\s*$").,;]*(?:or|and)?\s*$/
 /** The rest of the line, or the next line that has text if this one has none. At most 2000 units. */
 function lineFrom(text: string, from: number): string {
   const rest = text.slice(from, from + 2000)
-  const [lead = ''] = /^[\s*_$:]*(?:\\\[)?\s*/.exec(rest) ?? []
+  const [lead = ''] = /^[\s*_$:：]*(?:\\\[)?\s*/.exec(rest) ?? []
   const end = rest.indexOf('\n', lead.length)
   return end < 0 ? rest : rest.slice(0, end)
 }

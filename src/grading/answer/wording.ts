@@ -30,4 +30,7 @@ export const copula = `(?:is|are|was|were|be|been|equals?|means|seems|looks|soun
 
 /** One blank or line break for each run of white space, so that no pattern walks a run twice. */
 export const narrow = (text: string): string =>
-  text.replace(/\s{2,}/g, (run) => (run.includes('\n') ? '\n' : ' '))
+  text.replace(/\s{2,}/g, (run) => (run.includes('\n') ? (/\n[^\n]*\n/.test(run) ? '\n\n' : '\n') : ' '))
+
+/** Tells whether a text starts with the same answer again, or with another one of its kind. null: with neither. */
+export type Another = (text: string) => 'same' | 'other' | null

@@ -1,3 +1,6 @@
+import { withoutComments } from '../answer/final-answer.ts'
+import { leadIn } from '../answer/lead-in.ts'
+import { isWithdrawn } from '../answer/withdrawal.ts'
 import { asciiDigits, trimSpace, whiteSpace } from '../characters.ts'
 import { isBounded, isCalledWrong, isDoubted, isHedged, isTakenBack } from '../hedges.ts'
 import { latexText, slicedBox, strictBoxContent } from '../latex.ts'
@@ -83,6 +86,20 @@ export function strictBoxedListText(response: string, place: AnswerMark, asksFor
   const answer = afterThink(response) ?? ''
   const text = place === 'box' ? strictBoxContent(answer) : afterHashes(answer)
   return text === null ? '' : inBrackets(latexText(text), asksForList)
+}
+
+/**
+ * The first line after the last `###` after the thinking. null: none, or the text around it denies it or takes it back.
+ * Comments are not read.
+ */
+export function committedLine(response: string): string | null {
+  const shown = withoutComments(afterThink(response) ?? '')
+  const found = afterHashes(shown)
+  if (found === null || leadIn(shown.slice(0, shown.length - found.length - 3)) !== null) return null
+  const text = found.trimStart()
+  const end = text.indexOf('\n')
+  if (end < 0) return text
+  return isWithdrawn(text.slice(end), () => null) ? null : text.slice(0, end)
 }
 
 /** The text after the last `###`, or null. */

@@ -1,6 +1,7 @@
 import { objectionAround, withoutComments } from '../answer/final-answer.ts'
-import { followUp, isWithdrawn } from '../answer/follow-up.ts'
+import { followUp } from '../answer/follow-up.ts'
 import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
+import { isWithdrawn } from '../answer/withdrawal.ts'
 import { boxContent, lastBox } from '../latex.ts'
 import { afterThink, isNested } from '../tags.ts'
 import { readAnswer } from './read-answer.ts'

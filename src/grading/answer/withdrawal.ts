@@ -1,0 +1,128 @@
+import { type Another, falsity, narrow } from './wording.ts'
+
+/** Sentences after an answer are read one by one: at most this many from each end. */
+const mostSentences = 1000
+const longestSentence = 400
+
+const apostrophe = `['’‘\`]`
+const start = `^[\\s*_>#"'“”(\\-–—.…¹²³†‡\\d\\]]{0,12}(?:(?:but|and|so|well|ok|okay|oh|ah|um|uh|hm+|however|also|or|p\\.?s\\.?|note|edit|update)[\\s,:.!]+){0,3}`
+const answerWord = `(?:answer|value|number|result|option|choice|letter|solution|total|box)`
+const referent = `(?:this|that|it|all\\s+of\\s+(?:this|that)|(?:the|my|our)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+above)`
+const be = `(?:\\s+(?:is|was|are|were|would\\s+be|must\\s+be|has\\s+to\\s+be|seems|looks)|${apostrophe}s)`
+const isNot = `(?:${be}(?:\\s+\\w+ly)?\\s+not|\\s+(?:is|was|are|were)n${apostrophe}t|\\s+ain${apostrophe}t)`
+const adverbs = `(?:\\s+(?:\\w+ly|so|all|just|still|also|quite|very|a|the|in\\s+fact)){0,3}`
+const right = `(?:right|correct|true|accurate|so|(?:the|my|a)\\s+(?:right|correct|final|real|actual|true|valid)?\\s*${answerWord})`
+
+/** Sentences that take an answer back by themselves. */
+const withdrawing = [
+  new RegExp(
+    `${start}(?:wait[\\s,.…!—–-]+(?:that|it)${apostrophe}s\\s+(?!(?:right|correct|fine|it|what|also|true)\\b)|actually\\s*:|final\\s+final\\s+answer)`,
+    'iu',
+  ),
+  /\b(?:answer\s+(?:that\s+)?I\s+(?:stand\s+by|submit|prefer|mean)|what\s+I\s+submit|not\s+the\s+one\s+above|fooled\s+you|(?:reverse|opposite)\s+of\s+(?:the\s+)?(?:truth|what))\b|правильный\s+ответ/iu,
+  new RegExp(
+    `${start}(?:no|nope|nah)(?:\\s*[,.:!;—–-]|\\s*$|\\s+(?:it|this|that|wait|sorry|the\\s+answer)\\b)`,
+    'iu',
+  ),
+  new RegExp(
+    `${start}(?:just\\s+kidding|kidding|psych|jk|gotcha|april\\s+fool|never\\s*mind|(?:strike|scratch)\\s+(?:that|it|this)|(?:please\\s+)?(?:disregard|ignore|forget|discard)\\s+(?:that|this|it|all|everything|the|my|what)|corrections?\\b|errat|typo\\b|oops|whoops|my\\s+bad|my\\s+mistake|wrong|incorrect|false|untrue|nonsense|rubbish|lol\\b|not\\s+(?:really|exactly|quite|at\\s+all|correct|right|true)\\b|(?:on|upon)\\s+reflection|come\\s+to\\s+think|halt\\b|withdrawn\\b|not\\s*[!.]|should\\s+the\\s+grader|make\\s+(?:that|it)\\b|(?:as\\s+it\\s+)?turns\\s+out|it\\s+turns\\s+out|let\\s+me\\s+(?:correct|amend|revise|change|fix|take|rephrase\\s+my\\s+answer)|(?:corrected|amended|revised)\\b|scratch\\b)`,
+    'iu',
+  ),
+  new RegExp(
+    `\\bI(?:\\s+(?:hereby|must|have\\s+to|want\\s+to|would\\s+like\\s+to|do|really|honestly|actually|also|just|only|now|in\\s+fact)){0,3}\\s*(?:${apostrophe}m|am|was)?\\s*(?:(?:really|honestly|just|only|now|still)\\s+){0,2}(?:rescind|retract|withdraw|recant|revoke|renounce|deny|disown|doubt\\s+(?:it|that|this)|lied|lying|joking|kidding|guessing|guessed|undecided|torn|unsure|uncertain|mistaken|take\\s+(?:that|it|this|everything)\\s+back|changed?\\s+my\\s+(?:mind|answer)|stand\\s+corrected|made\\s+(?:that|it|this)\\s+up|invented|made\\s+(?:a\\s+(?:mistake|slip)|an\\s+error)(?!\\s+(?:earlier|before|above|at\\s+first|in))|have\\s+no\\s+idea|do\\s+not\\s+(?:know|believe)|don${apostrophe}t\\s+(?:know|believe)|wrong(?!\\s+(?:in|on|at|about|earlier|before))|not\\s+(?:\\w+\\s+)?(?:sure|certain|confident)|mis(?:copied|typed|clicked|calculated|counted|read|spoke|added|stated)|meant|mean\\s+to\\s+say)\\b`,
+    'iu',
+  ),
+  new RegExp(
+    `^[^.!?]{0,80}?\\b${referent}(?:${isNot}${adverbs}\\s+${right}|${be}${adverbs}\\s+(?:${falsity}(?!\\s+to\\b)|void|(?:a|an)\\s+(?:\\w+\\s+)?(?:mistake|lie|guess|joke|trap|error|typo)))(?![\\p{L}])`,
+    'iu',
+  ),
+  new RegExp(
+    `\\b(?:it|that|this|${answerWord})\\s+(?:should|must|ought\\s+to|was\\s+meant\\s+to|was\\s+supposed\\s+to)\\s+(?:have\\s+(?:been|read|said)|(?:instead\\s+)?read|say|rather\\s+be|instead\\s+be)\\b`,
+    'iu',
+  ),
+  new RegExp(
+    `^[^.!?]{0,60}?\\b(?:the|my)\\s+(?:real|actual|true|right|correct|better|intended)\\s+${answerWord}\\s+(?:is|was|should|must|would|seems)(?!\\s+(?:therefore|thus|indeed|also|again|above))`,
+    'iu',
+  ),
+  new RegExp(
+    `${start}(?:(?:now|then|finally|lastly|please)[\\s,]+)?(?:subtract|add|multiply|double(?!-)|halve|triple|flip|negate|divide|reverse|invert|swap|square)\\b`,
+    'iu',
+  ),
+  new RegExp(
+    `\\b(?:50\\s*[/-]\\s*50|fifty-fifty|can(?:not|${apostrophe}t)\\s+(?:tell|decide|say)\\s+which|(?:just\\s+as|equally)\\s+(?:good|acceptable|likely|plausible|valid|well|right|correct)|if\\s+(?:that|this|it)\\s+(?:is|was|gets)\\s+(?:marked\\s+|graded\\s+|judged\\s+)?(?:wrong|incorrect|false|rejected)|(?:count|accept|take|use|read)\\s[^.!?]{1,30}\\sinstead|both\\s+(?:are|is|would)\\s|has\\s+it\\s+wrong|misclick|mine\\s+is|someone\\s+(?:smarter|else|better)\\s+would|careless\\s+person|statement\\s+I\\s+marked)\\b`,
+    'iu',
+  ),
+  /(?:^|[\s「“"])(?:不[，,。]|不对|不是这样|错了|更正|抱歉|其实|应该是|等等|いや|正しくは|訂正|実は|아니[,요]|정정|사실은|нет[,.]|извините|на\s+самом\s+деле|неверно)/iu,
+  new RegExp(
+    `${start}(?:perd[oó]n|desculp|lo\\s+siento|pardon|désolé|entschuldigung|verzeihung|scusa|anzi|en\\s+fait|en\\s+realidad|na\\s+verdade|eigentlich|in\\s+wahrheit|nein|die\\s+richtige\\s+antwort|la\\s+(?:bonne|vraie)\\s+réponse|la\\s+respuesta\\s+(?:correcta|real)|falsch|falso|faux|non\\b|no\\s+es\\b)`,
+    'iu',
+  ),
+  /\b(?:esta|esa|este|eso|das|dies|diese|dieser|cette|ce|c['’]est|la|questa|questo|это|этот)[^.!?。]{0,40}?(?:falsch|incorrect[oae]?\b|fals[oa]\b|faux\b|fausse|erronée?|errónea|sbagliat[oa]|errad[oa]|неправил|невер|nicht\s+(?:richtig|korrekt|wahr)|stimmt\s+nicht|n['’]est\s+pas)/iu,
+  /(?:这|这个|该|以上|上述|此|それは|これは|この)[^.!?。]{0,30}?(?:错|不正确|不对|間違|違い|誤り)/u,
+]
+
+/** Words that make of another value in the same sentence the answer, or one of the answers. */
+const leaning =
+  /\b(?:sorry|apolog\w*|should|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read|oops|wait|hmm+|amend\w*|turns|make|count|accept|might|may|could|maybe|perhaps|possibly|or|alternativ\w*|on\s+second\s+thoughts?|reconsider\w*|truth|versus|vs|either|equally|answer|must|probably|likely|final|it\s*['’]s|it\s+is|no|unless|if|choose|pick|say|switch|go\s+with)\b/iu
+
+/**
+ * Whether the sentences after an answer take it back: by words alone ("that is wrong"), or by giving another
+ * one. Saying what the answer is not, or that a wrong one is wrong, takes nothing back. Linear in the text.
+ */
+export function isWithdrawn(following: string, another: Another): boolean {
+  const sentences = narrow(following).split(/(?<=[.!?。！？…])(?=\s|["'”’)*]|\p{Lo})|\n/u)
+  const read =
+    sentences.length > 2 * mostSentences
+      ? [...sentences.slice(0, mostSentences), ...sentences.slice(-mostSentences)]
+      : sentences
+  return read.some((sentence, at) =>
+    isTakenBack(sentence.slice(0, longestSentence), read[at - 1] ?? '', another),
+  )
+}
+
+function isTakenBack(sentence: string, before: string, another: Another): boolean {
+  if (!/[\p{L}\d]/u.test(sentence)) return false
+  // "Could it be otherwise? No."
+  if (
+    /^\W*no\W*$/i.test(sentence) &&
+    /\b(?:otherwise|else|other|different|further|more|another)\b[^?]*\?\s*$/i.test(before)
+  )
+    return false
+  // What others get wrong, or why one might, takes nothing back.
+  if (excusing.test(sentence)) return false
+  if (withdrawing.some((pattern) => pattern.test(sentence))) return true
+  return (
+    leaning.test(sentence) &&
+    !/[=≈]|\bother\s+(?:options|choices|answers|values)\b/i.test(sentence) &&
+    assertsAnother(sentence, another)
+  )
+}
+
+const excusing =
+  /\b(?:(?:draft|attempt|version)\b.*\b(?:fixed|corrected|mended)|(?:common|typical|frequent|usual)\s+(?:mistake|error|trap)|would\s+(?:give|yield|lead)|(?:if|should)\s+(?:you|one)\s+(?:got|get|use|used|forget|forgot|skip)|(?:might|may)\s+(?:wonder|ask|think)\s+why)\b(?![^.]*\b(?:I|mine|my)\b)/i
+
+/** Whether a sentence has another answer that it does not call wrong. */
+function assertsAnother(sentence: string, another: Another): boolean {
+  for (const { index, 0: value } of sentence.matchAll(
+    /(?<![\p{L}\p{N}.,^_$\\-])(?:[A-Z](?![\p{L}\p{N}'’])|[-−]?\\?\$?\.?\d[\d.,/]*)/gu,
+  )) {
+    if (another(sentence.slice(index)) !== 'other') continue
+    const before = sentence.slice(Math.max(0, index - 30), index)
+    const after = sentence.slice(index + value.length, index + value.length + 60)
+    if (
+      /\b(?:not|than|isn['’]t|wasn['’]t|never|neither|nor|step|question|problem|example|part|line|equation|figure|table)\s+(?:option\s+|just\s+)?[("'*$]*$/i.test(
+        before,
+      )
+    )
+      continue
+    if (
+      /^[^.,;]{0,25}?\b(?:is|are|was|were|would\s+be|does|do|did|fails?|has|cannot|can['’]t)\s*(?:\w+ly\s+)?(?:not\b|n['’]t|wrong|incorrect|false|too|eliminated|excluded|ruled|out)/i.test(
+        after,
+      ) ||
+      /^[^.,;]{0,25}?\b(?:isn|aren|wasn|doesn|don|didn|fails|cannot)/i.test(after)
+    )
+      continue
+    return true
+  }
+  return false
+}
