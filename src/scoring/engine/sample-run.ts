@@ -89,7 +89,6 @@ export class SampleRun {
     const traced = traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
     const row = rowOf(step, this.#sample, this.#terms)
-    // Most samples need only rules, so a rule costs no promise.
     if (step.kind === 'rule') {
       const call = { op: 'score', function: step.function, rows: [row], request: this.#context.end } as const
       context.functions.run(call, (result) => {

@@ -1,6 +1,6 @@
 /**
- * Chunks as threads exchange them: one column for each field of their samples. A structured clone of an object for each
- * row cost 4 µs, arrays of strings 1 µs (`npm run rules`).
+ * Chunks as threads exchange them: one column for each field of their samples. With an object for each row, a batch whose rule
+ * runs in a thread costs 15 % more (`npm run against`).
  */
 import type { Asks } from '../../contract/index.ts'
 import type { Sample, Score } from '../../core/sample/sample.ts'

@@ -93,8 +93,8 @@ export function send(
 }
 
 /**
- * A class, since an object of closures costs more. It uses undici's legacy handlers, which undici 7 still supports: the new
- * ones allocate a controller and an object of all headers for each reply, and only failures read headers (bench/judged).
+ * undici's legacy handlers, which undici 7 still supports: with `pool.request` a judged sample costs 17 % more alone and 26 % more
+ * in a batch (`npm run against`).
  */
 class Sending implements Exchange, Dispatcher.DispatchHandler {
   readonly reply: Promise<Reply>

@@ -180,7 +180,7 @@ function countDecisions(stats: StepStats, { terms }: Outcome, { rule, judges, pe
 export function countGroup(stats: StepStats, members: readonly Member[]): void {
   if (members.length < 2) return
   stats.members += members.length
-  stats.duplicates += members.length - new Set(members.map(({ print }) => print)).size
+  stats.duplicates += repeats(members)
   const lengths: number[] = []
   const rewards: number[] = []
   let [low, high, sum] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0]
@@ -203,6 +203,23 @@ export function countGroup(stats: StepStats, members: readonly Member[]): void {
   stats.length.xx += xx
   stats.length.yy += yy
   stats.length.xy += xy
+}
+
+/**
+ * Answers that an earlier member gave, too. Only answers of equal length and ending are compared: a set of all hashes each whole
+ * answer, which takes 3 µs of the 20 that a sample in a batch of rules costs (`npm run against`).
+ */
+function repeats(members: readonly Member[]): number {
+  const alike = new Map<string, string[]>()
+  for (const { length, print } of members) {
+    const key = `${length} ${print.slice(-12)}`
+    const prints = alike.get(key)
+    if (prints) prints.push(print)
+    else alike.set(key, [print])
+  }
+  let count = 0
+  for (const prints of alike.values()) if (prints.length > 1) count += prints.length - new Set(prints).size
+  return count
 }
 
 /** Indices of a request's readable rows, grouped by group id or else by prompt. Yields after every `rowsPerSlice` rows. */
