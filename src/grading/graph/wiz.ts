@@ -85,7 +85,21 @@ export function boxedListText(response: string, place: AnswerMark, asksForList: 
 export function strictBoxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
   const answer = afterThink(response) ?? ''
   const text = place === 'box' ? strictBoxContent(answer) : afterHashes(answer)
-  return text === null ? '' : inBrackets(latexText(text), asksForList)
+  return text === null || !holdsOneList(latexText(text)) ? '' : inBrackets(latexText(text), asksForList)
+}
+
+/** Whether a text has at most one outermost list, and around it only words that take nothing back. Linear. */
+function holdsOneList(text: string): boolean {
+  const open = text.indexOf('[')
+  const close = text.lastIndexOf(']')
+  if (open < 0 || close < open) return true
+  let depth = 0
+  for (let at = open; at < close; at++) {
+    if (text[at] === '[') depth++
+    else if (text[at] === ']' && --depth === 0) return false
+  }
+  const around = `${text.slice(0, open)} ${text.slice(close + 1)}`
+  return /^[\s\p{L}:=*_$.,()"'`]{0,80}$/u.test(around) && !isHedged(around)
 }
 
 /**
@@ -96,6 +110,10 @@ export function committedLine(response: string): string | null {
   const shown = withoutComments(afterThink(response) ?? '')
   const found = afterHashes(shown)
   if (found === null || leadIn(shown.slice(0, shown.length - found.length - 3)) !== null) return null
+  const line = shown.slice(0, shown.length - found.length).replace(/#+$/, '')
+  // The mark is no part of a formula, a word or a list, and stands behind no other one in its line.
+  const own = line.slice(line.lastIndexOf('\n') + 1)
+  if (/(?:[={(<≈~\\]|\p{L}-|\b(?:or|of|equals|and|vs))\s*$/u.test(own) || own.includes('###')) return null
   const text = found.trimStart()
   const end = text.indexOf('\n')
   if (end < 0) return text
