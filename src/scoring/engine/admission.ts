@@ -131,12 +131,13 @@ const questionsByGate = memoizeByObject((steps: Plan['steps']): readonly number[
  * longer than the model's config allows, or if their answers would come after `patienceMs`. An idle model accepts anything.
  */
 export function rejectIfQueueTooLong(
-  models: Pick<Models, 'queue'>,
+  models: Pick<Models, 'queue' | 'answerBoundMs'>,
   demand: Pick<Demand, 'of' | 'perRow'>,
   { plan, rows, trainingStep }: Pick<EngineJob, 'plan' | 'rows' | 'trainingStep'>,
   patienceMs: number,
 ): void {
   const most = surely * patienceMs
+  if (isSurelyInTime(models, demand, plan.steps, rows.length, most)) return
   const watchers = watching(plan, trainingStep)
   const done = new Map<string, number>()
   for (const step of plan.steps) {
@@ -162,6 +163,26 @@ export function rejectIfQueueTooLong(
     }
     done.set(own, ended)
   }
+}
+
+/**
+ * A cheap upper bound: whether even running the steps one after another would be in time. With the trie of templates it
+ * saves 12 % of a judged sample that comes alone (`npm run against`).
+ */
+function isSurelyInTime(
+  models: Pick<Models, 'answerBoundMs'>,
+  demand: Pick<Demand, 'of' | 'perRow'>,
+  steps: Plan['steps'],
+  rows: number,
+  most: number,
+): boolean {
+  let ms = 0
+  for (const step of steps)
+    for (const name of step.models) {
+      ms += models.answerBoundMs(name, demand.of(name), Math.ceil(rows * demand.perRow(steps, name)) + 1)
+      if (ms > most) return false
+    }
+  return true
 }
 
 const secondsOf = (ms: number): string => `is ${Math.round(ms / 1000)} s long`

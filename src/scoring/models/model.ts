@@ -107,6 +107,16 @@ export class Model {
     return this.#parkedSince !== null
   }
 
+  /** See Models.answerBoundMs. */
+  answerBoundMs(ahead: number, more: number): number {
+    const { pool } = this.parts.dispatcher
+    if (pool.waiting > 0 || this.#parkedSince !== null || this.config.max_queue === 0)
+      return Number.POSITIVE_INFINITY
+    let slowest = this.#sojourn.longestMs
+    for (const { latencyMs } of pool.members) if (latencyMs > slowest) slowest = latencyMs
+    return (Math.max(ahead, this.#active) + more) * slowest
+  }
+
   /** How many questions are parked because no instance can be asked, and since when on the clock; null if none is. */
   get parked(): { readonly questions: number; readonly since: number } | null {
     const since = this.#parkedSince

@@ -116,6 +116,14 @@ export class Models {
     return this.#open(model).model.isParked
   }
 
+  /**
+   * An upper bound on the milliseconds until `ahead` questions, or those in flight if they are more, and `more` behind them are
+   * answered. Cheaper than `queue`. Infinity if there is no simple bound.
+   */
+  answerBoundMs(model: string, ahead: number, more: number): number {
+    return this.#open(model).model.answerBoundMs(ahead, more)
+  }
+
   /** Counts a question's tokens by the method in the model's config. Rejects with AskError. */
   async countTokens(model: string, input: Rendered, limits: WaitLimits): Promise<number> {
     return countTokens(this.#open(model).model, input, limits)

@@ -324,18 +324,54 @@ export const closing = (nonce: string): KnownText => ({
   json: `\\n${nonce}\\u27e7`,
 })
 
-const templates = new Map<string, string>()
+/** A node of the trie of known literals. */
+interface Beginning {
+  readonly next: Map<string, Beginning>
+  hash: string
+}
+
+const none = (): Beginning => ({ next: new Map(), hash: '' })
+
+let beginnings = none()
+let kept = 0
 const mostKept = 1024
-/** Templates with more characters are not kept: they probably contain a sample's text, inserted without the template tag. */
+/**
+ * Templates with more characters are not kept: they probably contain a sample's text, inserted without the template
+ * tag.
+ */
 const longest = 8192
 
-/** SHA-256 of a question's literals, one list per message, in hex. Templates are few and questions many. */
+/**
+ * SHA-256 of a question's literals, one list per message, in hex. Templates are few and questions many, so the hash is
+ * looked up literal by literal. V8 keeps each literal's own hash, so no joined text is built. With the bound in engine/admission.ts it saves
+ * 12 % of a judged sample that comes alone (`npm run against`).
+ */
 function templateHash(literals: readonly (readonly string[])[]): string {
-  const text = JSON.stringify(literals)
-  const known = templates.get(text)
-  if (known !== undefined) return known
-  const made = hash('sha256', text)
-  if (templates.size >= mostKept) templates.clear()
-  if (text.length <= longest) templates.set(text, made)
+  let at = beginnings
+  let length = 0
+  for (const list of literals) {
+    at = after(at, String(list.length))
+    for (const literal of list) {
+      length += literal.length
+      if (length > longest) return hashOf(literals)
+      at = after(at, literal)
+    }
+  }
+  if (at.hash === '') at.hash = hashOf(literals)
+  return at.hash
+}
+
+function after(at: Beginning, literal: string): Beginning {
+  const known = at.next.get(literal)
+  if (known) return known
+  if (kept >= mostKept) {
+    beginnings = none()
+    kept = 0
+  }
+  const made = none()
+  kept += 1
+  at.next.set(literal, made)
   return made
 }
+
+const hashOf = (literals: readonly (readonly string[])[]): string => hash('sha256', JSON.stringify(literals))

@@ -115,6 +115,13 @@ export class ResponseTimes {
     return sure ? Math.max(seen, sure.ms * (load / sure.load) ** growth(before, sure)) : seen
   }
 
+  /** The longest average that is remembered, milliseconds. */
+  get longestMs(): number {
+    let longest = 0
+    for (const known of this.#known) if (known && known.ms > longest) longest = known.ms
+    return longest
+  }
+
   #fresh(bucket: number, now: number): Known | undefined {
     const known = this.#known[bucket]
     return known && now - known.at <= Math.max(keptMs, 3 * known.ms) ? known : undefined
