@@ -42,7 +42,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   [
     'doubted',
     new RegExp(
-      `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|\\bsay\\s*,?\\s*$`,
+      `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|(?<!\\b(?:I|we|to|would|will|can|must|should)\\s)\\bsay\\s*,?\\s*$`,
       'iu',
     ),
   ],
