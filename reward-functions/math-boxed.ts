@@ -4,7 +4,7 @@ import { boxContent, lastBox, mathNormal, publishedSpelling } from '../src/gradi
 import { type MathTruth, readMathTruth, verifyBoxed } from '../src/grading/math/index.ts'
 
 /** In `published` mode the ground truth as given. */
-interface Truth {
+export interface Truth {
   readonly given: unknown
   readonly read: MathTruth | null
 }

@@ -4,7 +4,7 @@ import { afterThink, primeAnswer, primeEqual, primeGrade } from '../src/grading/
 import { type MathTruth, readMathTruth, usualComparison, verifyMath } from '../src/grading/math/index.ts'
 
 /** In `published` mode the text that Python makes of the ground truth. */
-interface Truth {
+export interface Truth {
   readonly wanted: string
   readonly read: MathTruth | null
 }
