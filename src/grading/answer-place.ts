@@ -1,6 +1,5 @@
-import { isBlank } from '../core/sample/sample.ts'
 import { type AnswerKind, type AnswerPlace, answerPlaces, finalAnswer } from './answer/final-answer.ts'
-import { trimSpace } from './characters.ts'
+import { isBlank, trimSpace } from './characters.ts'
 import { afterThink } from './tags.ts'
 
 export type { AnswerPlace }

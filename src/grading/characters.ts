@@ -1,3 +1,5 @@
+import { isBlank as hasNoShape } from '../core/sample/sample.ts'
+
 /**
  * Python's Unicode white space, for use inside [] of a pattern. JavaScript's `\s` also has U+FEFF and lacks
  * 001C-001F and 0085.
@@ -163,3 +165,15 @@ export function textHolds(
   if (operation === 'ilike') return given.toLowerCase().includes(wanted.toLowerCase())
   return (given === wanted) === (operation === 'eq')
 }
+
+/**
+ * True for a text that is empty or has only white space and invisible characters.
+ *
+ * @example
+ * ```ts
+ * import { isBlank } from 'reward-gateway/grading'
+ *
+ * isBlank('\u200b \u3164') // true
+ * ```
+ */
+export const isBlank = (text: string): boolean => hasNoShape(text)

@@ -1,6 +1,6 @@
 /** Pure readers of model text. All input is hostile: no reader throws or takes more than n log n time. */
 
-export { isBlank, promptText } from '../core/sample/sample.ts'
+export { promptText } from '../core/sample/sample.ts'
 export * from './answer/choice.ts'
 export * from './answer-place.ts'
 export * from './arithmetic.ts'

@@ -1,4 +1,4 @@
-import { isBlank } from '../core/sample/sample.ts'
+import { isBlank } from './characters.ts'
 import { hasLoop, hasSampledLoop } from './repetition.ts'
 
 /** NPG-Muse's checks of a response's form, by mode: whether it is well-formed, and whether it loops. */

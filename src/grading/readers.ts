@@ -3,7 +3,6 @@
  * throw, and hostile text costs at most n log n. Readers for this package's own functions are in index.ts.
  */
 
-export { isBlank } from '../core/sample/sample.ts'
 export { type StatedChoice, statedChoice } from './answer/choice.ts'
 export { type AnswerPlace, answerAt, answerPlaces, type PlacedAnswer } from './answer-place.ts'
 export { equalFractions, type Fraction, readFraction } from './arithmetic.ts'
@@ -12,6 +11,7 @@ export {
   countCodePoints,
   type Ignorable,
   ignorable,
+  isBlank,
   lastCodePoints,
   plainText,
   trimSpace,

@@ -1,5 +1,4 @@
-import { isBlank } from '../core/sample/sample.ts'
-import { whiteSpace } from './characters.ts'
+import { isBlank, whiteSpace } from './characters.ts'
 
 /**
  * The length of the longest common subsequence. Linear in `a`, with 32 symbols of `b` per step (Hyyrö's

@@ -1,4 +1,4 @@
-import { isBlank } from '../core/sample/sample.ts'
+import { isBlank } from './characters.ts'
 
 const open = '<think>'
 const close = '</think>'

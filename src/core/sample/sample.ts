@@ -182,16 +182,7 @@ const shapeless = '\\p{Default_Ignorable_Code_Point}\\u2800\\ufffc\\u{13441}\\u{
  */
 const visible = new RegExp(`[[\\p{L}\\p{N}\\p{P}\\p{S}]--[${shapeless}]]`, 'v')
 
-/**
- * True for a text that is empty or has only white space and invisible characters.
- *
- * @example
- * ```ts
- * import { isBlank } from 'reward-gateway/grading'
- *
- * isBlank('\u200b \u3164') // true
- * ```
- */
+/** True for a text that is empty or has only white space and invisible characters. */
 export function isBlank(text: string): boolean {
   const first = text.charCodeAt(0)
   // Fast path: most texts start with a visible ASCII character.
