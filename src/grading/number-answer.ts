@@ -151,7 +151,6 @@ interface NumberAnswer {
   readonly reason?: string
 }
 
-const plainNumbers = plainNumberKind()
 const nothing = { marked: undefined, loose: undefined }
 
 /**
@@ -161,7 +160,7 @@ const nothing = { marked: undefined, loose: undefined }
 export function numberAnswer(response: string, { boxes = false, bare = false } = {}): NumberAnswer {
   if (!bare && !hasWords(response)) return { ...nothing, reason: 'no_words' }
   const marks = boxes ? (['hashes', 'boxed'] as const) : (['hashes'] as const)
-  const found = finalAnswer(response, plainNumbers, marks, looseNumber)
+  const found = finalAnswer(response, plainNumberKind, marks, looseNumber)
   if ('reason' in found) {
     if (found.kind === undefined) {
       if (found.reason === 'thinking_unclosed') return { ...nothing, reason: found.reason }

@@ -17,7 +17,7 @@ const delimiter = /^[\s*_"'”’\])]*[.):：](?=\s|$|[*_"”$])|^\s+[-–—]\s
 /** Reads letters of choices. `labels` are the letters that exist. */
 function choiceKind(labels: readonly string[]): AnswerKind<string> {
   return {
-    read: (whole, isClosed) => readChoice(whole, isClosed, labels),
+    read: (whole) => readChoice(whole, labels),
     same: (a, b) => a === b,
     another(text, answer) {
       const [, bracketed, bare] =
@@ -33,7 +33,7 @@ function choiceKind(labels: readonly string[]): AnswerKind<string> {
   }
 }
 
-function readChoice(whole: string, isClosed: boolean, labels: readonly string[]): Reading<string> {
+function readChoice(whole: string, labels: readonly string[]): Reading<string> {
   const contrasted = whole.replace(
     /^\s*(?:definitely\s+|certainly\s+)?not\s+(?:option\s+)?\(?[A-Z]\)?,?\s+but\s+(?:rather\s+)?/i,
     '',
@@ -55,7 +55,7 @@ function readChoice(whole: string, isClosed: boolean, labels: readonly string[])
     !/^\s+(?:is|because|since|as|with|and|or|not|by|due)\b/.test(rest)
   const choice = written.toUpperCase()
   if (isWord || isArticle || !labels.includes(choice)) return { reason: 'no_choice' }
-  return { answer: choice, rest: isClosed ? closedRest(rest) : openRest(rest) }
+  return { answer: choice, rest: openRest(rest) }
 }
 
 /** A text that names a letter only after other words: they may deny it. */
@@ -73,8 +73,6 @@ const openRest = (rest: string): string => {
   const found = delimiter.exec(rest)
   return found ? (optionText(rest.slice(found[0].length)) ?? rest) : rest.replace(/^[)\]*_]+/, '')
 }
-
-const closedRest = openRest
 
 function optionText(text: string): string | null {
   const line = text.split('\n', 1)[0] ?? ''
@@ -106,9 +104,9 @@ const positive =
 const chosen =
   /(?:\b(?:I|we|I['’]ll|we['’]ll|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+with|opt\s+for|answer(?:\s+with)?)|\b(?:choose|pick|select|go(?:ing)?\s+with))\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
 const named = /\b(?:[Oo]ption|[Cc]hoice|OPTION|CHOICE)\s+(?=[*_("'$]*[A-Z](?![\p{L}\p{N}'’]))/gu
-/** A capital letter that is not part of the sentence: in brackets, in bold, or at the end. */
 /** A capital letter that may name a choice: no article, no person. */
 const lone = /(?<![\p{L}\p{N}'’])(?:[B-HJ-Z]|[AI](?!\s+\p{Ll}))(?![\p{L}\p{N}'’])/gu
+/** A capital letter that is not part of the sentence: in brackets, in bold, or at the end. */
 const standing = /(?<=[(*])[A-Z](?=[)*])|(?<=\s)[A-Z](?=[.]?$)/g
 
 /**

@@ -1,4 +1,4 @@
-import { trimSpace } from '../characters.ts'
+import { countCodePoints, trimSpace } from '../characters.ts'
 import { afterThink } from '../tags.ts'
 import { followUp } from './follow-up.ts'
 import { isDisowned, leadIn, leadWithin } from './lead-in.ts'
@@ -44,7 +44,7 @@ export type FinalAnswer<V> =
  *
  * | in the response | read as |
  * | --- | --- |
- * | `#### 42`, `\boxed{42}`, `<answer>42</answer>`, `The answer is 42.` | the last of these places, if `kinds` has it |
+ * | `#### 42`, `\boxed{42}`, `<answer>42</answer>`, `The answer is 42.` | the last of these places, if `allowed` has it |
  * | `**42**`, `$42$`, `\text{42}`, `42 apples`, `x = 42` | 42: dress and units do not change an answer |
  * | `42 or 43`, `42, 43`, `42-50`, `42/43` | several answers: none |
  * | `not 42`, `42 is wrong`, `anything but 42` | denied: none |
@@ -60,36 +60,37 @@ export type FinalAnswer<V> =
 export function finalAnswer<V>(
   response: string,
   kind: AnswerKind<V>,
-  kinds: readonly AnswerPlace[],
+  allowed: readonly AnswerPlace[],
   unmarked?: (text: string) => FinalAnswer<V>,
 ): FinalAnswer<V> {
   const answered = afterThink(response)
   if (answered === null) return { reason: 'thinking_unclosed' }
   if (isDisowned(response) || isDisowned(answered)) return { reason: 'denied' }
-  const shown = kinds.includes('whole') ? answered : withoutComments(answered)
+  const shown = allowed.includes('whole') ? answered : withoutComments(answered)
   const text = kind.isVerbatim ? shown : legible(shown)
-  const whole = kinds.includes('whole')
+  const whole = allowed.includes('whole')
     ? wholePlace(text)
-    : kinds.includes('last_line')
+    : allowed.includes('last_line')
       ? lastLine(text)
       : null
   if (whole !== null) {
     const found = committed(text, whole, kind)
     return 'reason' in found
       ? found
-      : { answer: found.answer, kind: null, tail: codePoints(text, whole.start) }
+      : { answer: found.answer, kind: null, tail: countCodePoints(text.slice(whole.start)) }
   }
   // For any text, a line after #### may be a heading.
-  const isHeading = (place: Place) => kind.isVerbatim && place.kind === 'hashes' && !kinds.includes('hashes')
+  const isHeading = (place: Place) =>
+    kind.isVerbatim && place.kind === 'hashes' && !allowed.includes('hashes')
   const places = placesOf(text).filter((place) => !isHeading(place) && (kind.isPlace?.(place) ?? true))
-  const last = places.findLastIndex((place) => kinds.includes(place.kind as AnswerPlace))
+  const last = places.findLastIndex((place) => allowed.includes(place.kind))
   if (last < 0) return unmarked?.(text) ?? { reason: 'no_answer' }
   const place = places[last] as Place
   const found = committed(text, place, kind)
   if ('reason' in found) return { reason: found.reason, kind: place.kind }
   const objection = contradiction(text, places, last, found.answer, kind)
   if (objection !== null) return { reason: objection, kind: place.kind }
-  return { answer: found.answer, kind: place.kind, tail: codePoints(text, place.start) }
+  return { answer: found.answer, kind: place.kind, tail: countCodePoints(text.slice(place.start)) }
 }
 
 /** A text without the comments of HTML, which a reader does not see. Linear. */
@@ -250,10 +251,4 @@ function contradiction<V>(
     return isCorrected ? null : 'contradiction'
   }
   return null
-}
-
-function codePoints(text: string, from: number): number {
-  let count = 0
-  for (let at = from; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
-  return count
 }

@@ -8,6 +8,7 @@ const tailDenial = new RegExp(
   `^[\\s,;:–—\\-(]*(?:(?!because|since|as\\b|while|and\\b|but\\b|for\\b|so\\b|where|which|not\\b)[\\p{L}.°%]+\\s+){0,2}?${subject}${verdict}(?:${negation}\\b(?!\\s+(?:only|just|surprising))|${falsity}(?![\\p{L}\\p{N}])|no\\s+(?:good|longer|way)\\b|out(?!\\s+of)\\b|out\\s+of\\s+the\\s+question|ruled\\s+out|${list('a_mistake mistake an_error a_lie a_trap a_guess a_joke lie')}\\b)`,
   'iu',
 )
+const doubtNext = new RegExp(`^\\s*(?:or|${doubt}|not\\s+sure|right)(?![\\p{L}])`, 'iu')
 const bareNegation = /^[\s,;:–—\-(]*(?:not|no|nope|never|false|wrong)\b/iu
 const contrast =
   /^[\s,;:–—\-(]*(?:and\s+|but\s+)?(?:not|rather\s+than|instead\s+of)\s+(?:by\s+|the\s+|just\s+|merely\s+|option\s+)?\(?(?:-?[\d.,/]+|[A-Z]|[\p{L}]+)\)?[\s.,;)]*/u
@@ -16,20 +17,25 @@ const hedges = new RegExp(
   'iu',
 )
 
-const badWords = new Set(
-  `not never neither nor none nope no cannot wrong incorrect false untrue mistaken erroneous invalid impossible
-  maybe perhaps possibly probably presumably likely unlikely might could unsure doubtful allegedly supposedly ish
-  hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion quintillion dozen
-  dozens gross mn bn lakh lakhs crore crores myriad halves thirds fourths fifths sixths sevenths eighths ninths tenths
-  hundredth hundredths thousandth thousandths millionth millionths twice thrice doubled tripled halved
-  plus minus divided multiplied squared cubed factorial modulo negative backwards reversed inverted negated exponent
-  if unless assuming supposing provided except excluding excepting without
- nope fails failed lies lie lying fabricated invented nonsense
-  mil millones millionen tausend milliarden millions mille oder ou vielleicht nicht
-  nicht pas kein quizás falsch faux falso или не нет`.split(/\s+/),
+/** Words after an answer, in its own clause, and what they say of it. */
+const wordsAgainst = new Map<string, Objection>(
+  Object.entries({
+    extended: `hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion
+      quintillion dozen dozens gross mn bn lakh lakhs crore crores myriad halves thirds fourths fifths
+      sixths sevenths eighths ninths tenths hundredth hundredths thousandth thousandths millionth
+      millionths twice thrice doubled tripled halved plus minus divided multiplied squared cubed factorial
+      modulo negative backwards reversed inverted negated exponent mil millones millionen tausend
+      milliarden mille`,
+    conditional: `if unless assuming supposing provided`,
+    doubted: `maybe perhaps possibly probably presumably likely unlikely might could unsure doubtful allegedly
+      supposedly ish vielleicht quizás`,
+    denied: `not never neither nor none nope no cannot wrong incorrect false untrue mistaken erroneous invalid
+      impossible except excluding excepting without fails failed lies lie lying fabricated invented
+      nonsense oder ou nicht pas kein falsch faux falso или не нет`,
+  }).flatMap(([objection, words]) =>
+    words.split(/\s+/).map((word) => [word, objection as Objection] as const),
+  ),
 )
-const sizes =
-  /^(?:hundred|thousand|million|billion|trillion|quadrillion|quintillion|dozen|gross|mn|bn|lakh|crore|myriad|mil|millon|million|tausend|milliard|mille|halve|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|millionth|twice|thrice|plus|minus|divided|multiplied|squared|cubed|factorial|modulo|negative|backwards|reversed|inverted|negated|exponent|doubled|tripled|halved)/
 const stops = new Set(
   `because since as so which where who whose that of out in per for from at on by with after before when while
   than due given thus hence therefore total altogether is are was were`.split(/\s+/),
@@ -142,8 +148,7 @@ function wordsAfter(rest: string, another: Another): Objection | null {
       if (/^[,;—–]$/.test(word) && isWithdrawn(`\n${following}`, another)) return 'withdrawn'
       if (/^[,;—–]$/.test(word)) {
         if (/^\s*(?:if|unless|assuming|provided|supposing)\b/i.test(following)) return 'conditional'
-        if (new RegExp(`^\\s*(?:or|${doubt}|not\\s+sure|right)(?![\\p{L}])`, 'iu').test(following))
-          return 'doubted'
+        if (doubtNext.test(following)) return 'doubted'
         if (
           /^\s*(?:but|though|although|however|yet)\b[^.!?]{0,40}?\b(?:(?:could|might|may|can)\s+(?:also\s+|well\s+)?be|not\s+(?:sure|certain)|unsure)\b/i.test(
             following,
@@ -168,16 +173,8 @@ function wordsAfter(rest: string, another: Another): Objection | null {
         return 'extended'
       return null
     }
-    if (badWords.has(word))
-      return sizes.test(word)
-        ? 'extended'
-        : /^(?:if|unless|assuming|supposing|provided)$/.test(word)
-          ? 'conditional'
-          : /^(?:maybe|perhaps|possibly|probably|presumably|likely|unlikely|might|could|unsure|doubtful|allegedly|supposedly|ish|vielleicht|quizás)$/.test(
-                word,
-              )
-            ? 'doubted'
-            : 'denied'
+    const against = wordsAgainst.get(word)
+    if (against !== undefined) return against
     if (word === 'times' && /^\s*(?:\d|two|three|four|five|ten|as)/i.test(following)) return 'extended'
     if (another(rest.slice(index)) === 'other') return 'several_answers'
     if (++count > 6) return null

@@ -121,6 +121,14 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   ],
 ]
 
+const leadingVerb = 'that|is|be|are|to|say|answer|claim|believe|think|write|put|give|conclude'
+/** The end of a paragraph, or of a line, that leads on to the next one. */
+const leadsOverParagraph = new RegExp(`[:：,，]$|\\b(?:${leadingVerb}|not|or|and|than|except)$`, 'i')
+const leadsOverLine = new RegExp(
+  `[:：,]$|\\b(?:${leadingVerb}|state|report|submit|enter|mark|choose|pick|select|assume|suppose|as)$`,
+  'i',
+)
+
 const clauseBreak =
   /[;:—–]\s|,\s+(?:so|but|then|hence|thus|therefore|which|and|we|the|it)\b|\b(?:so|therefore|thus|hence|then|but|because|since|however|instead|consequently)\b|[⇒→]|=>/giu
 const sentenceEnd = /[.!?](?=\s)|[。！？]|\|[ \t]*\n|\n\s*\n/g
@@ -135,24 +143,15 @@ export function leadIn(before: string, announced = ''): Objection | null {
   const near = narrow(before.slice(-400))
   const lead = near.replace(dressing, '')
   const gap = near.slice(lead.length)
-  // A sentence that has ended says nothing of the next one.
-  // Nor does a table, or a paragraph that does not lead on.
-  const leadsOn =
-    /[:：,，]$|\b(?:that|is|be|are|to|say|answer|claim|believe|think|write|put|give|conclude|not|or|and|than|except)$/i
-  const isApart = /\|$/.test(lead) || (/\n[ \t]*\n/.test(gap) && !leadsOn.test(lead))
+  // A sentence that has ended says nothing of the next one, nor does a table, or a paragraph that does not lead on.
+  const isApart = /\|$/.test(lead) || (/\n[ \t]*\n/.test(gap) && !leadsOverParagraph.test(lead))
   const isEnded = lead === '' || isApart || /(?:^|[^.])[.!?]$|[。！？]$/.test(lead)
   if (isEnded && announced === '') return null
   const sentence = isEnded ? '' : lead.slice(lastEnd(lead, sentenceEnd))
   const words = sentence.slice(-100)
   if (words !== '') for (const [objection, pattern] of leads) if (pattern.test(words)) return objection
   // A line of its own begins a new clause, unless the line before leads on to it.
-  if (
-    gap.includes('\n') &&
-    !/[:：,]$|\b(?:that|is|be|are|to|say|answer|claim|believe|think|write|put|give|conclude|state|report|submit|enter|mark|choose|pick|select|assume|suppose|as)$/i.test(
-      sentence,
-    )
-  )
-    return null
+  if (gap.includes('\n') && !leadsOverLine.test(sentence)) return null
   const clause = `${sentence.slice(lastEnd(sentence.replace(/[:：]$/, ' '), clauseBreak))}${gap === '' ? '' : ' '}${announced}`
   for (const [objection, pattern] of governing) if (pattern.test(clause)) return objection
   return null

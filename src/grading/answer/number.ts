@@ -17,8 +17,6 @@ import type { Objection } from './wording.ts'
 export interface WholeNumber {
   readonly written: string
   readonly value: Fraction
-  /** A decimal text such as `-1234.5`, without outer zeros; null for fractions and exponents. */
-  readonly decimal: string | null
 }
 
 const grouped = `\\d{1,3}(?:,\\d{3})+|\\d{1,3}(?:[ _'’\u00a0\u2009\u202f]\\d{3})+|\\d+`
@@ -28,6 +26,8 @@ const numberPattern = new RegExp(
   `(${plainNumber})(?:[eE]([+-]?\\d{1,3})|\\s*[×x*]\\s*10\\s*(?:\\^\\s*|\\*\\*\\s*)\\(?([+-]?\\d{1,3})\\)?)?(?:\\s?/\\s?(-?${plainNumber}))?`,
   'u',
 )
+const everyNumber = new RegExp(numberPattern, 'gu')
+const numberAtStart = new RegExp(`^(?:${numberPattern.source})`, 'u')
 const mixedPattern = /^(\d+) (\d+)\/(\d+)/
 
 /** Glued to a number, these are units. Anything else glued to it makes it another number or a word. */
@@ -39,15 +39,6 @@ const units = new Set(
 /** What may follow a number, besides white space and what dresses it. */
 const border =
   /^(?:$|[\s*_)\]"'”’`»>]|[.,;:](?=[\s*_)"'”’$<]|$)|!(?=[\s*_)"'”’$<]|$)|[?？。，、；)]|[(—|]|–\s|-\s|\$|[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]|\\(?=$)|<\/|\p{Extended_Pictographic})/u
-
-/** Numbers as GSM8K writes them: without exponents. */
-export const plainNumberKind = (): AnswerKind<WholeNumber> => ({
-  ...numberKind,
-  read(text, isClosed) {
-    const found = readNumber(text, isClosed)
-    return 'answer' in found && found.answer.written.includes('e') ? { reason: 'no_number' } : found
-  },
-})
 
 /** Numbers, compared by exact value. */
 export const numberKind: AnswerKind<WholeNumber> = {
@@ -62,7 +53,7 @@ export const numberKind: AnswerKind<WholeNumber> = {
   another(text, { value }) {
     const found = /^(-?)\s?(?:\$|\\\$)?/.exec(text)
     const rest = text.slice(found?.[0].length ?? 0)
-    const number = new RegExp(`^(?:${numberPattern.source})`, 'u').exec(rest) ?? wordNumber.exec(rest)
+    const number = numberAtStart.exec(rest) ?? wordNumber.exec(rest)
     if (!number) return null
     const words = /\d/.test(number[0]) ? null : worded(rest)
     const given =
@@ -72,6 +63,15 @@ export const numberKind: AnswerKind<WholeNumber> = {
           ? words.answer.value
           : null
     return given !== null && equalFractions(given, value) ? 'same' : 'other'
+  },
+}
+
+/** Numbers as GSM8K writes them: without exponents. */
+export const plainNumberKind: AnswerKind<WholeNumber> = {
+  ...numberKind,
+  read(text, isClosed) {
+    const found = readNumber(text, isClosed)
+    return 'answer' in found && found.answer.written.includes('e') ? { reason: 'no_number' } : found
   },
 }
 
@@ -109,10 +109,8 @@ function readNumber(whole: string, isClosed: boolean): Reading<WholeNumber> {
   const clause = head < 0 ? text : text.slice(0, head)
   const found = numberPattern.exec(text)
   if (!found || (head >= 0 && found.index > head && /\p{L}/u.test(clause))) return worded(text)
-  const equation = equationBefore(clause)
-  if (equation === null) return { reason: 'extended' }
-  const from = equation
-  numberPattern.lastIndex = 0
+  const from = equationBefore(clause)
+  if (from === null) return { reason: 'extended' }
   const rest = text.slice(from)
   const number = numberPattern.exec(rest)
   if (!number) return { reason: 'no_number' }
@@ -152,7 +150,7 @@ function numberIn(
     ? mixed[0]
     : `${plain(digits)}${e === undefined ? '' : `e${e}`}${divisor === undefined ? '' : `/${plain(divisor)}`}`
   return {
-    answer: { written: `${isNegative ? '-' : ''}${written}`, value, decimal: decimalText(value) },
+    answer: { written: `${isNegative ? '-' : ''}${written}`, value },
     rest,
   }
 }
@@ -253,6 +251,8 @@ function roundsTo(of: Fraction, answer: Fraction, side: string, last: string): b
   return Math.abs(x - y) <= 0.500001 * 10 ** -places
 }
 
+const arithmeticPiece = new RegExp(`${plainNumber}|[-+*/×÷()]|\\S`, 'gu')
+
 /** The value of a side that only has numbers, operators, brackets, currency and names of things. */
 function arithmetic(side: string): Fraction | null {
   const words = side
@@ -261,7 +261,7 @@ function arithmetic(side: string): Fraction | null {
     .replace(/\p{L}{2,}/gu, ' ')
     .replace(/\*\*|[$€£¥%_"'`.]+(?=\s|$)|[$€£¥]/g, ' ')
   const tokens: Token<Fraction>[] = []
-  for (const { 0: piece } of words.matchAll(new RegExp(`${plainNumber}|[-+*/×÷()]|\\S`, 'gu'))) {
+  for (const { 0: piece } of words.matchAll(arithmeticPiece)) {
     if (/\d/.test(piece)) {
       const value = fractionOf(piece)
       if (value === null) return null
@@ -287,28 +287,7 @@ function worded(text: string): Reading<WholeNumber> {
   const objection = leadIn(text.slice(0, text.length - plain.length))
   if (objection !== null) return { reason: objection }
   const fraction = { numerator: isNegative ? -value : value, denominator: 1n }
-  const written = decimalText(fraction) ?? ''
-  return { answer: { written, value: fraction, decimal: written }, rest: plain.slice(found.length) }
-}
-
-/** A fraction as a decimal if it has one of at most 40 places. */
-export function decimalText({ numerator, denominator }: Fraction): string | null {
-  let [top, places] = [numerator < 0n ? -numerator : numerator, 0]
-  let under = denominator
-  while (under !== 1n && places <= 40) {
-    if (top % under === 0n) {
-      top /= under
-      under = 1n
-    } else {
-      top *= 10n
-      places++
-    }
-  }
-  if (under !== 1n) return null
-  const digits = `${top}`.padStart(places + 1, '0')
-  const decimals = places === 0 ? '' : digits.slice(-places).replace(/0+$/, '')
-  const integer = digits.slice(0, digits.length - places)
-  return `${numerator < 0n && top !== 0n ? '-' : ''}${integer}${decimals === '' ? '' : `.${decimals}`}`
+  return { answer: { written: `${fraction.numerator}`, value: fraction }, rest: plain.slice(found.length) }
 }
 
 const negated = ({ numerator, denominator }: Fraction): Fraction => ({ numerator: -numerator, denominator })
@@ -317,15 +296,14 @@ const negated = ({ numerator, denominator }: Fraction): Fraction => ({ numerator
 export function unmarkedNumber(text: string): FinalAnswer<WholeNumber> {
   const from = Math.max(0, text.length - 4000)
   const tail = text.slice(from)
-  const last = Array.from(tail.matchAll(new RegExp(numberPattern.source, 'gu'))).at(-1)
+  const last = Array.from(tail.matchAll(everyNumber)).at(-1)
   if (last === undefined) return finalWords(text)
   // Marks of LaTeX and Markdown between the number and its words.
   const lineStart = tail.lastIndexOf('\n', last.index) + 1
-  const head = tail.slice(0, lineStart)
   const line = tail.slice(lineStart).split('\n', 1)[0] ?? ''
   const sentence = line.slice(sentenceStart(line, last.index - lineStart))
   const plain = undressed(sentence)
-  const number = Array.from(plain.matchAll(new RegExp(numberPattern.source, 'gu'))).at(-1)
+  const number = Array.from(plain.matchAll(everyNumber)).at(-1)
   if (number === undefined) return { reason: 'no_number' }
   const equals = Math.max(plain.lastIndexOf('=', number.index), plain.lastIndexOf('≈', number.index))
   if (equals >= 0 && equationBefore(plain.slice(0, number.index + number[0].length)) === null)
@@ -341,12 +319,7 @@ export function unmarkedNumber(text: string): FinalAnswer<WholeNumber> {
     isClosed: false,
     text: line,
   }
-  const objection = objectionAround(
-    `${text.slice(0, from)}${head}${line}${tail.slice(lineStart + line.length)}`,
-    place,
-    found,
-    numberKind,
-  )
+  const objection = objectionAround(text, place, found, numberKind)
   return objection === null ? { answer: found.answer, kind: null, tail: 0 } : { reason: objection }
 }
 

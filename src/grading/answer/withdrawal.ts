@@ -1,10 +1,9 @@
-import { type Another, falsity, narrow } from './wording.ts'
+import { type Another, apostrophe, falsity, narrow } from './wording.ts'
 
 /** Sentences after an answer are read one by one: at most this many from each end. */
 const mostSentences = 1000
 const longestSentence = 400
 
-const apostrophe = `['’‘\`]`
 const start = `^[\\s*_>#"'“”(\\-–—.…¹²³†‡\\d\\]]{0,12}(?:(?:but|and|so|well|ok|okay|oh|ah|um|uh|hm+|however|also|or|p\\.?s\\.?|note|edit|update)[\\s,:.!]+){0,3}`
 const answerWord = `(?:answer|value|number|result|option|choice|letter|solution|total|box)`
 const referent = `(?:this|that|it|all\\s+of\\s+(?:this|that)|(?:the|my|our)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+above)`

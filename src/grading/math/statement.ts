@@ -189,8 +189,10 @@ export interface Statement {
 const phrases =
   /(?:final\s+answer|(?<![\p{L}])answer|correct\s+(?:option|choice))(?:\s*\*{0,2}\s*(?:is\b|would\s+be\b|must\s+be\b|[:：=])|(?=\s*\*\*))|答案(?:是|为|[:：])|(?:respuesta|réponse|risposta|resposta)\s+(?:es|est|è|é)(?![\p{L}])|<answer>|#{4,}/giu
 const longestResponse = 20_000
-const endOfSentence = /\.\s+(?=[\p{Lu}*<])|\.?\s*I hope it is correct|<\/answer>|<\||(?<!\.)[.!?]\s*$/u
-const endOfLabelled = new RegExp(endOfSentence.source.replace('[.!?]\\s*$', '[.?]\\s*$'), 'u')
+const endOfAny = String.raw`\.\s+(?=[\p{Lu}*<])|\.?\s*I hope it is correct|<\/answer>|<\||`
+const endOfSentence = new RegExp(String.raw`${endOfAny}(?<!\.)[.!?]\s*$`, 'u')
+/** Without the exclamation mark, which is a factorial there. */
+const endOfLabelled = new RegExp(String.raw`${endOfAny}(?<!\.)[.?]\s*$`, 'u')
 const percent = /^\s*\$?\s*(?:\\?%|percent\b|pct\b)/
 
 /** Why a response commits to no answer. */
