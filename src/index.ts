@@ -5,13 +5,16 @@ export type {
   Failure,
   FailureKind,
   GroupMembership,
+  ImagePart,
   Json,
   Message,
   OffReason,
   Outcome,
+  Part,
   Sample,
   Score,
   Term,
+  ToolCall,
 } from './core/sample/sample.ts'
 export {
   type Gateway,

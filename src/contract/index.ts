@@ -1,5 +1,5 @@
 /** The API for authors of reward functions: `define*`, the `prompt` tag, and the types of a row. */
-export type { Json, Message, Sample, Score } from '../core/sample/sample.ts'
+export type { ImagePart, Json, Message, Part, Sample, Score, ToolCall } from '../core/sample/sample.ts'
 export {
   type AskName,
   type Asks,

@@ -83,10 +83,57 @@ export type Outcome = {
   | { readonly valid: false; readonly failure: Failure; readonly substitute: number | null }
 )
 
-/** One turn of a conversation. `content` is plain text: content parts were joined on arrival. */
+/** One turn of a conversation: a chat message, or the Responses items that make up a turn. */
 export interface Message {
+  /** As sent: `system`, `user`, `assistant`, `tool`, `environment`, ... */
   readonly role: string
+  /** The texts of the text parts, joined without a separator as chat templates do. '' if there is none. */
   readonly content: string
+  /** All parts in order, text included. Absent if the content is only text. */
+  readonly parts?: readonly Part[]
+  /** The calls of this turn, in order. */
+  readonly toolCalls?: readonly ToolCall[]
+  /** The call that this message answers. */
+  readonly toolCallId?: string
+  readonly name?: string
+  /** What a reasoning parser took out of the content. */
+  readonly reasoning?: string
+  /** Further fields of the message that are not empty, as sent. */
+  readonly other?: Readonly<Record<string, Json>>
+}
+
+/** A piece of a message's content. */
+export type Part =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'refusal'; readonly text: string }
+  | ImagePart
+  /** A part of another type, as sent: audio, a file, or a type that the gateway does not know. */
+  | { readonly type: 'other'; readonly name: string; readonly value: Json }
+
+/** An image, known by its content. Its bytes are not kept. */
+export interface ImagePart {
+  readonly type: 'image'
+  /** SHA-256 in hex: of the bytes if they were sent, otherwise of the address or path. */
+  readonly sha256: string
+  /** The number of bytes. 0 if only an address, a path or nothing was sent. */
+  readonly size: number
+  /** What a data URL says, such as `image/png`. */
+  readonly mediaType?: string
+  /** The address or path, if no bytes were sent. */
+  readonly url?: string
+  readonly detail?: string
+  /** Further fields of the part that are not empty, as sent. */
+  readonly other?: Readonly<Record<string, Json>>
+}
+
+/** A tool call of an assistant turn. */
+export interface ToolCall {
+  readonly id?: string
+  readonly name: string
+  /** An object. A text if the tool takes free text, or, with `malformed`, what was sent in place of an object. */
+  readonly arguments: Readonly<Record<string, Json>> | string
+  /** The call cannot be read as a name with an object of arguments. */
+  readonly malformed?: true
 }
 
 /** The group of answers to one prompt: it has `size` answers, and this one is at `index` (0-based). */
