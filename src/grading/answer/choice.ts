@@ -21,13 +21,18 @@ function choiceKind(labels: readonly string[]): AnswerKind<string> {
     same: (a, b) => a === b,
     another(text, answer) {
       const [, bracketed, bare] =
-        /^[\s*_$(["'“‘]*(?:(?:option|choice|answer|letter)\s+)?(?:\(([A-Za-z])\)|([A-Z])(?![\p{L}\p{N}'’]))/u.exec(
+        /^[\s*_$(["'“‘]*(?:(?:option|choice|answer|letter)\s+)?(?:\(([A-Za-z])\)|([A-Z])(?![\p{Script=Latin}\p{Script=Cyrillic}\p{N}'’]))/u.exec(
           text,
         ) ?? []
       const letter = (bracketed ?? bare)?.toUpperCase()
       if (letter === undefined || !labels.includes(letter)) return null
       // "A" before a word is an article, and "I" a person.
-      if (bare !== undefined && /^[AI]$/.test(bare) && /^[\s*_$([]*[AI]\s+[a-z]/.test(text)) return null
+      if (
+        bare !== undefined &&
+        /^[AI]$/.test(bare) &&
+        /^[\s*_$([]*[AI]\s+(?!(?:when|if|in|for|otherwise|is|because|since)\b)[a-z]/.test(text)
+      )
+        return null
       return letter === answer ? 'same' : 'other'
     },
   }
@@ -84,13 +89,15 @@ function optionText(text: string): string | null {
     return ''
   if (/^\s*(?:either|both|neither|none|all)\b/i.test(line)) return text.slice(line.length)
   const names =
-    /(?:^|[\s,;/&(])(?:(?:or|and|nor|either|vs\.?)\s+)(?:option\s+)?\(?[A-Z]\)?(?=$|[\s.,;)?!*])|(?:^|[,;/&])\s?\(?[B-HJ-Z][).:](?=\s+[a-z]|$)|^\s*\(?[A-Z][).:](?=\s|$)|^\s*\(?[B-HJ-Z]\)?\s*(?:$|[,;/&])|\(([A-Z])\)|[,/]\s*[B-HJ-Z](?=$|[\s,.;/)])/.test(
+    /(?:^|[\s,;/&(])(?:(?:or|and|nor|either|vs\.?|alternatively|otherwise|else)\s+)(?:option\s+)?\(?[A-Z]\)?(?=$|[\s.,;)?!*])|(?:^|[,;/&])\s?\(?[B-HJ-Z][).:](?=\s+[a-z]|$)|^\s*\(?[A-Z][).:](?=[\s"'}]|$)|^\s*[|/&=≠<>≈~]+\s*\(?[A-Z]\)?(?![a-z])|^\s*\(?[B-HJ-Z]\)?\s*(?:$|[,;/&])|\(([A-Z])\)|[,/]\s*[B-HJ-Z](?=$|[\s,.;/)])/.test(
       line,
     )
   if (names) return ` or ${line}`
   if (
     /^\s*(?:is|was|are|isn['’]t|wasn['’]t|cannot|can['’]t)\b/i.test(line) ||
-    /\?\s*$/.test(line) ||
+    /\?\s*$|\([^)]*\b(?:correction|guess|maybe|perhaps|or|actually|not\s+sure|could\s+be|sorry)\b/i.test(
+      line,
+    ) ||
     /^\s*(?:no|not|nope|wrong|maybe|perhaps|not\s+sure|or|wait|actually|oops|sorry|correction|scratch\s+that)\s*(?:[.,!?:]|$)/i.test(
       line,
     )

@@ -93,8 +93,12 @@ export function finalAnswer<V>(
   return { answer: found.answer, kind: place.kind, tail: countCodePoints(text.slice(place.start)) }
 }
 
-/** A text without the comments of HTML, which a reader does not see. Linear. */
+/** A text without the comments of HTML and Markdown, which a reader does not see. Linear. */
 export function withoutComments(text: string): string {
+  return withoutTagged(text).replace(/^\[(?:\/\/|comment)\]:.*$/gim, ' ')
+}
+
+function withoutTagged(text: string): string {
   let kept = ''
   let at = 0
   for (let open = text.indexOf('<!--'); open >= 0; open = text.indexOf('<!--', at)) {
@@ -133,6 +137,9 @@ function committed<V>(text: string, place: Place, kind: AnswerKind<V>): Reading<
   return objection === null ? found : { reason: objection }
 }
 
+/** Another answer alone before a mark in its line. */
+const aloneBefore = /(?:^|[\n"({])\s*(-?\d[\d.,]*|[A-Z])[ \t$]*$/
+
 /** What the words around a place say of its answer. null: nothing against it. */
 export function objectionAround<V>(
   text: string,
@@ -145,6 +152,9 @@ export function objectionAround<V>(
   const lead = leadIn(place.kind === 'tag' ? before.replace(/<\/?[a-z]+>/gi, ' ') : before, announced)
   if (lead !== null) return lead
   const another = (next: string) => kind.another(next, answer)
+  // "C \boxed{B}", "43 #### 42"
+  const own = place.kind === 'boxed' || place.kind === 'hashes' ? aloneBefore.exec(before)?.[1] : undefined
+  if (own !== undefined && another(own) === 'other') return 'several_answers'
   const following = text.slice(place.end)
   if (place.kind !== 'phrase') {
     if (holdsAnother(rest, another)) return 'several_answers'
@@ -200,10 +210,11 @@ function gluedTo(text: string, place: Place): Objection | null {
   return null
 }
 
-/** A line after the answer that holds nothing but another one. */
+/** A line or a sentence after the answer that holds nothing but another one. */
 function loneLater(later: string, another: Another): boolean {
-  const lines = later.split('\n', 50).slice(1)
-  return lines.some((line) => {
+  const lines = later.split('\n', 50)
+  const sentences = (lines[0] ?? '').split(/(?<=[.!?])\s+/)
+  return [...sentences.slice(1), ...lines.slice(1)].some((line) => {
     const plain = line
       .slice(0, 60)
       .replace(/^(?:[\s>*_$(#]|-(?!\d))*(?:(?:or|and|also|maybe)\b\s*)?[\s*_$(]*/i, '')
@@ -219,6 +230,9 @@ function loneLater(later: string, another: Another): boolean {
 /** Words that lead from one answer to the next. Without them, two different answers contradict each other. */
 const announcing =
   /\b(?:the|final|correct|answer|answers|is|or|and|equally|well|just|as|good|fine|both|also|either|another|option|choice|alternatively|perhaps|maybe|possibly|it|could|be|might|may|else|again|my|result|box|boxed|in|we|can|say)\b|\\\w+|[^\p{L}]/giu
+
+/** More answers than these, each with a conclusion, are guesses. */
+const fewPlaces = 3
 
 function contradiction<V>(
   text: string,
@@ -246,6 +260,14 @@ function contradiction<V>(
       if (words !== '') return null
       continue
     }
+    const onlyConcludes = /^(?:so|hence|thus|therefore|then)$/i.test(words)
+    if (
+      onlyConcludes &&
+      (last >= fewPlaces ||
+        /\bor\b/i.test(between) ||
+        /\bfinal answer\b/i.test(text.slice(Math.max(0, before.start - 40), before.start)))
+    )
+      return 'contradiction'
     const isCorrected =
       before.isClosed || before.kind === 'hashes' ? between.replace(announcing, '') !== '' : words.length > 2
     return isCorrected ? null : 'contradiction'

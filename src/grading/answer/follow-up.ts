@@ -116,27 +116,29 @@ function wordsAfter(rest: string, another: Another): Objection | null {
   )
     return 'inequality'
   if (/^\s*,?\s*(?:\\[lc]?dots|\.\.\.|…)/.test(rest)) return 'extended'
-  if (/[✗✘❌✖❎🚫⛔👎]/u.test(rest)) return 'denied'
+  if (/[✗✘❌✖❎🚫⛔👎]|^[*_)\]$\s]*⊥/u.test(rest)) return 'denied'
   if (
     /^\s*(?:多|余|以上|以下|未満|未满|以内|万|千|百|億|亿|兆|만|천|억|тысяч|миллион|मिलियन|हज़ार|ألف|مليون)/u.test(
       rest,
     )
   )
     return 'extended'
-  const pieces = rest.matchAll(/[\u4e00-\u9fff]|[\p{L}\p{M}'’]+|[-–]?\\?\$?[\d.][\d.,/]*|[,;(—–&/|:]|[^\s]/gu)
+  const pieces = rest.matchAll(
+    /[\u4e00-\u9fff]|[\u3040-\u30ff]+|[\uac00-\ud7af]+|[\p{L}\p{M}'’]+|[-–]?\\?\$?[\d.][\d.,/]*|[,;(—–&/|:]|[^\s]/gu,
+  )
   let count = 0
   for (const { 0: piece, index } of pieces) {
     const word = piece.toLowerCase()
     const following = rest.slice(index + piece.length)
     if (
-      /^(?:or|and|and\/or|to|through|till|until|nor|vs|versus|but|oder|und|ou|et|o|y|u|или|и|或者?|和|还是|至|到|または|[,;/|&–—])$/u.test(
+      /^(?:or|and|and\/or|to|through|till|until|nor|vs|versus|but|oder|und|ou|et|o|y|u|или|и|或者?|和|还是|至|到|または|か|もしくは|또는|혹은|이나|[,;/|&–—])$/u.test(
         word,
       )
     ) {
       const next = following.replace(connecting, '')
       const found = another(next)
       if (found === 'other') return 'several_answers'
-      if (/^(?:or|oder|或者?|还是|или)$/u.test(word)) {
+      if (/^(?:or|oder|或者?|还是|или|または|か|もしくは|또는|혹은)$/u.test(word)) {
         if (found === 'same') return wordsAfter(next.replace(/^\S+/, ''), another)
         return /^\s*so\b/.test(following) ? 'doubted' : 'several_answers'
       }
@@ -164,7 +166,8 @@ function wordsAfter(rest: string, another: Another): Objection | null {
     }
     if (word === '(' && isWithdrawn(`\n${following}`, another)) return 'withdrawn'
     if (word === '(' || word === ':')
-      return another(following.replace(/^\s*(?:or\s+)?/, '')) === 'other' && !/^[^)]*[=×*+]/.test(following)
+      return another(following.replace(/^\s*(?:or\s+)?/, '')) === 'other' &&
+        !/^[^)]*(?:[=×+]|\d\s?\*)/.test(following)
         ? 'several_answers'
         : null
     if (word === 'as' && /^\s+well\s+as\b/i.test(following)) return 'several_answers'

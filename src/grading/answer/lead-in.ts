@@ -48,8 +48,18 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'several_answers',
-    /(?:\b(?:or|either|between|and\/or|alternatively|one\s+of|any\s+of|some\s+of|among|amongst|ranging\s+from|anywhere\s+from|oder|ou|或者?|还是|または|или)|(?:\d|(?<![\p{L}])[A-Z])\)?\s*(?:[,/|;&]|,?\s+and)|\d\)?\s*(?:[-–~]|\s(?:to|through|until|till|bis|à|al?|hasta|到|至)\s)|\bas\s+well\s+as)\s*(?:even\s+|also\s+|possibly\s+|maybe\s+|else\s+)?(?:it\s+is\s+)?$/iu,
+    /(?:\b(?:or|either|between|and\/or|alternatively|one\s+of|any\s+of|some\s+of|among|amongst|ranging\s+from|anywhere\s+from|oder|ou|或者?|还是|または|или)|(?:\d|(?<![\p{L}])[A-Z])\)?\s*(?:[,/|;&]|,?\s+and)|\d\)?\s*[-–~]|\bas\s+well\s+as)\s*(?:even\s+|also\s+|possibly\s+|maybe\s+|else\s+)?(?:it\s+is\s+)?$/iu,
   ],
+  // A range; "it rose from 30 to 42" is none.
+  [
+    'several_answers',
+    /(?<!\b(?:ris|rose|grow|grew|increas|decreas|chang|drop|fell|fall|reduc|went|go|rais|lower|up|down|com)\w*\b[^.]{0,60})\d\)?\s(?:to|through|until|till|bis|à|al?|hasta|到|至)$/iu,
+  ],
+  [
+    'denied',
+    new RegExp(`^\\W*(?:${falsity}|(?:a\\s+)?(?:distractor|decoy|trap))\\s*[:：]$|[❌✗✘✖🚫⛔👎¬∄∉]$`, 'iu'),
+  ],
+  ['denied', /^\W*not(?:,|\s+(?:as|in|by|at|for|to)\b)[^.]*,$/iu],
   [
     'conditional',
     new RegExp(
@@ -62,6 +72,9 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
 /** What is said beside the answer: of candidates, of the grader, of what is to be shown. */
 const aside =
   /\b(?:(?:prove|show|suppose|assume|verify)\s+that|verdict|assert|ground\s+truth|grader|checker|candidates?|possible\s+values?|answer\s+key)\b/iu
+
+/** What is labelled so is nobody's answer. */
+const labelled = /\b(?:verdict|ground\s+truth|grader|answer\s+key|reference|possible\s+values)\s*[:：]/iu
 
 /** Clauses that take back whatever follows in the same clause. */
 const governing: readonly (readonly [Objection, RegExp])[] = [
@@ -81,7 +94,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    /\b(?:nobody|no[ -]one|none\s+of\s+us)\s+(?:would\s+)?(?:thinks?|believes?|says?|claims?|agrees?|accepts?)\b/iu,
+    /\b(?:nobody|no[ -]one|none\s+of\s+us)\s+(?:would\s+)?(?:thinks?|believes?|says?|claims?|agrees?|accepts?|gets?|got)\b/iu,
   ],
   [
     'denied',
@@ -100,7 +113,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    /\b(?:would\s+be\s+(?:a\s+mistake|an\s+error|wrong|foolish)|fools?\s+(?:say|think)|would\s+(?:wrongly|incorrectly)|pretend(?:s|ing)?|mistook|mistaken(?:ly)?|misread)\b/iu,
+    /\b(?:would\s+be\s+(?:a\s+mistake|an\s+error|wrong|foolish|silly|absurd|naive|rash|tempting|ridiculous)|fools?\s+(?:say|think)|would\s+(?:wrongly|incorrectly)|pretend(?:s|ing)?|mistook|mistaken(?:ly)?|misread)\b/iu,
   ],
   [
     'denied',
@@ -148,6 +161,7 @@ export function leadIn(before: string, announced = ''): Objection | null {
   const isEnded = lead === '' || isApart || /(?:^|[^.])[.!?]$|[。！？]$/.test(lead)
   if (isEnded && announced === '') return null
   const sentence = isEnded ? '' : lead.slice(lastEnd(lead, sentenceEnd))
+  if (labelled.test(sentence)) return 'denied'
   const words = sentence.slice(-100)
   if (words !== '') for (const [objection, pattern] of leads) if (pattern.test(words)) return objection
   // A line of its own begins a new clause, unless the line before leads on to it.

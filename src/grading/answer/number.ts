@@ -165,7 +165,8 @@ const leadingCommand =
 function isFree(lead: string): boolean {
   if (!/(?:^|[\s=:≈(["'“‘*_`,>、，是为—–]|[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af])$/u.test(lead))
     return false
-  if (/[\p{L}\d})\]]_$|\p{L}\($|[~¬≅]=?\s*$|[+×÷/^]\s*$|\d\s*[-*]\s*$/u.test(lead)) return false
+  if (/(?<![\p{L}])\p{L}[*_]+$|[\p{L}\d})\]]_$|\p{L}\($|[~¬≅]=?\s*$|[+×÷/^]\s*$|\d\s*[-*]\s*$/u.test(lead))
+    return false
   return !/[\\^√∓±]/.test(lead.slice(-40).replace(leadingCommand, ''))
 }
 
@@ -184,6 +185,12 @@ function isExtended(rest: string, lead: string, isClosed: boolean): boolean {
   const bare = rest.replace(/^(?:[*_)\]}"'”’`$]|\s(?=[*_)\]}"'”’`$]))+/, '')
   // A factorial; in a sentence it is an exclamation.
   if (isClosed && bare.startsWith('!')) return true
+  if (
+    /^\s?\p{M}|^[₀-₉⊥⊤∓±÷√∛]|^[ijxyz](?![\p{L}])|^\s*(?:more|less|fewer|greater)\s+than\s+[-$\d]|^\s*per\s+[-$\d]/u.test(
+      bare,
+    )
+  )
+    return true
   if (/^\s*[-–+×÷*/^!]\s*\(?\d/.test(rest) || /^\s*[\^×÷±]/.test(bare)) return true
   const next = rest.replace(/^\s?\*+(?=\s|$)/, '')
   if (/^\s*[×÷^±<>≤≥≠]|^\s*[=≈]|^\s+[*/+]\s|^\s*\\[a-z]+|^\s*[:'′″]\s*\d|^[.,]\d|^\.\.|^…/i.test(next))
@@ -204,10 +211,10 @@ function mixedValue(
 
 /** The sign right before a number, with the currency between them: `-`, `-$`, `$-`, or ''. null: not a sign. */
 function signBefore(before: string): string | null {
-  const found = /(?:[-+–—]\s?(?:(?:US)?\$|[€£¥])?[\s(*[_"']*|(?:(?:US)?\$|[€£¥])\s?[-+–])\s*$/u.exec(before)
+  const found = /(?:[-+–—]\s?(?:(?:US)?\$|[€£¥])?[\s(*[_"'$]*|(?:(?:US)?\$|[€£¥])\s?[-+–])\s*$/u.exec(before)
   if (!found) return ''
   const lead = before.slice(0, found.index)
-  if (/[+-]\s*$/.test(lead)) return null
+  if (/[+-]\s*$|[-+–—][(*[_{]+$/.test(lead)) return null
   // A bullet of a list, or a dash after a word.
   if (/[\p{L})\d:*]\s*$/u.test(lead) && /[-–—][\s(*[]*\s[\s(*[]*$/.test(found[0]))
     return /[-+]/.test(found[0]) && !/\s$/.test(lead) ? null : ''
@@ -223,7 +230,7 @@ function equationBefore(clause: string): number | null {
   if (sides.length === 1) return 0
   const last = sides.at(-1) ?? ''
   const number = numberPattern.exec(last)
-  if (!number || /[<>≤≥≠!]/.test(clause.replace(/!\s*$/, ''))) return null
+  if (!number || /[<>≤≥≠!]|[~¬≅]\s*=/.test(clause.replace(/!\s*$/, ''))) return null
   const value = arithmetic(last) ?? valueWritten(number, /-\s*\$?$/.test(last.slice(0, number.index)))
   for (const side of sides.slice(0, -1)) {
     if (!/\d/.test(side) || /^[\s$*(]*\p{L}+_?\d+\s*$/u.test(side)) continue
@@ -308,6 +315,7 @@ export function unmarkedNumber(text: string): FinalAnswer<WholeNumber> {
   const equals = Math.max(plain.lastIndexOf('=', number.index), plain.lastIndexOf('≈', number.index))
   if (equals >= 0 && equationBefore(plain.slice(0, number.index + number[0].length)) === null)
     return { reason: 'extended' }
+  if (isListed(plain.slice(0, number.index))) return { reason: 'several_answers' }
   const found = numberIn(plain, number, false, '', (lead) => (isDisguised(lead) ? 'denied' : null))
   if ('reason' in found) return found
   const start = from + lineStart
@@ -323,6 +331,12 @@ export function unmarkedNumber(text: string): FinalAnswer<WholeNumber> {
   return objection === null ? { answer: found.answer, kind: null, tail: 0 } : { reason: objection }
 }
 
+/** Whether nothing but a short word or a sign stands between the number at the start of a sentence and the next one. */
+const isListed = (before: string): boolean =>
+  /^[\s*_#>$-]*\d[\d.,]*\s*(?:[%#[({;|]|,?\s?\b(?:i\.?e\.?|r|remainder|aka|resp\.?|alias|near)\b)?[\s.,$-]*$/iu.test(
+    before,
+  )
+
 /** A text without digits may be a number in words. */
 function finalWords(text: string): FinalAnswer<WholeNumber> {
   const line = text.trim().split('\n').at(-1) ?? ''
@@ -335,7 +349,7 @@ function finalWords(text: string): FinalAnswer<WholeNumber> {
 /** Where the sentence around an offset starts. */
 function sentenceStart(line: string, at: number): number {
   let start = 0
-  for (const { index, 0: end } of line.matchAll(/[.!?。！？](?:\s|$)/g))
+  for (const { index, 0: end } of line.matchAll(/(?<!\b(?:i\.e|e\.g|vs|approx|resp))[.!?。！？](?:\s|$)/gi))
     if (index + end.length <= at) start = index + end.length
   return start
 }

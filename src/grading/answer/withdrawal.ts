@@ -51,6 +51,7 @@ const withdrawing = [
     `\\b(?:50\\s*[/-]\\s*50|fifty-fifty|can(?:not|${apostrophe}t)\\s+(?:tell|decide|say)\\s+which|(?:just\\s+as|equally)\\s+(?:good|acceptable|likely|plausible|valid|well|right|correct)|if\\s+(?:that|this|it)\\s+(?:is|was|gets)\\s+(?:marked\\s+|graded\\s+|judged\\s+)?(?:wrong|incorrect|false|rejected)|(?:count|accept|take|use|read)\\s[^.!?]{1,30}\\sinstead|both\\s+(?:are|is|would)\\s|has\\s+it\\s+wrong|misclick|mine\\s+is|someone\\s+(?:smarter|else|better)\\s+would|careless\\s+person|statement\\s+I\\s+marked)\\b`,
     'iu',
   ),
+  /^\W*(?:is|are|was|were)\s+(?:not|wrong|false|incorrect)\b/iu,
   /(?:^|[\s「“"])(?:不[，,。]|不对|不是这样|错了|更正|抱歉|其实|应该是|等等|いや|正しくは|訂正|実は|아니[,요]|정정|사실은|нет[,.]|извините|на\s+самом\s+деле|неверно)/iu,
   new RegExp(
     `${start}(?:perd[oó]n|desculp|lo\\s+siento|pardon|désolé|entschuldigung|verzeihung|scusa|anzi|en\\s+fait|en\\s+realidad|na\\s+verdade|eigentlich|in\\s+wahrheit|nein|die\\s+richtige\\s+antwort|la\\s+(?:bonne|vraie)\\s+réponse|la\\s+respuesta\\s+(?:correcta|real)|falsch|falso|faux|non\\b|no\\s+es\\b)`,

@@ -223,6 +223,13 @@ const oneProperty = {
   echo: 'the contract is about one property of the text only',
 }
 
+/** Ground truths of numbers carry no unit, so an answer's unit is not compared. */
+const unitless = {
+  'another unit': 'a number is compared without its unit',
+  'what follows the value/{T}h': 'a number is compared without its unit',
+  'remark in the place/{T} less': 'it may be the difference that was asked for',
+}
+
 const one = (
   name: string,
   rows: readonly ExampleRow[],
@@ -236,32 +243,35 @@ const one = (
 
 /** Every shipped rule in its strict mode, some with more than one form. */
 export const shippedRewards: readonly ShippedReward[] = [
-  one('gsm8k', answered(mark)),
-  one('gsm8k-progressive', answered(mark)),
+  one('gsm8k', answered(mark), { accept: unitless }),
+  one('gsm8k-progressive', answered(mark), { accept: unitless }),
   one(
     'gsm8k-progressive (flexible)',
     answered((work, truth) => `${work}\nThe answer is ${truth}.`),
     {
       function: 'gsm8k-progressive',
       options: { variant: 'flexible' },
+      accept: unitless,
     },
   ),
-  one('gsm8k-stock', answered(mark)),
+  one('gsm8k-stock', answered(mark), { accept: unitless }),
   one(
     'gsm8k-stock (flexible)',
     answered((work, truth) => `${work}\nThe answer is ${truth}.`),
     {
       function: 'gsm8k-stock',
       options: { method: 'flexible' },
+      accept: unitless,
     },
   ),
-  one('gsm8k-boxed', answered(box)),
-  one('numeric-match', answered(box)),
+  one('gsm8k-boxed', answered(box), { accept: unitless }),
+  one('numeric-match', answered(box), { accept: unitless }),
   one(
     'numeric-match (answer tag)',
     answered((work, truth) => `${thought(work)}<answer>${truth}</answer>`),
     {
       function: 'numeric-match',
+      accept: unitless,
     },
   ),
   one('choice-match', choices),
