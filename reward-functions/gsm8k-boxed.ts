@@ -7,6 +7,7 @@ import {
   lastLooseNumber,
   numberAnswer,
   progressiveCredit,
+  promptText,
   publishedNumbers,
 } from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
@@ -21,10 +22,10 @@ export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),
   range: [0, 1],
-  score({ sample: { response }, truth, options: { mode } }) {
+  score({ sample: { prompt, response }, truth, options: { mode } }) {
     const strict = mode === 'strict'
     const answer = strict
-      ? numberAnswer(response, { boxes: true })
+      ? numberAnswer(response, { boxes: true, question: promptText(prompt) })
       : publishedNumbers(firstStatedNumber(response), lastLooseNumber(response, false))
     const isRight = strict ? equalsTruth(truth) : (given: string) => given === truth
     return { value: progressiveCredit(answer, isRight), details: explained(answer, isRight) }

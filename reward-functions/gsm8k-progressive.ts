@@ -8,6 +8,7 @@ import {
   lastLooseNumber,
   numberAnswer,
   progressiveCredit,
+  promptText,
   publishedNumbers,
 } from '../src/grading/index.ts'
 
@@ -30,11 +31,11 @@ export default defineRule({
   }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? number : z.unknown()),
   range: [0, 1],
-  score({ sample: { response }, truth, options: { mode, variant } }) {
+  score({ sample: { prompt, response }, truth, options: { mode, variant } }) {
     const strict = mode === 'strict'
     const graded = variant === 'graded'
     const answer = strict
-      ? numberAnswer(response)
+      ? numberAnswer(response, { question: promptText(prompt) })
       : publishedNumbers(graded ? firstHashNumber(response) : null, lastLooseNumber(response, true))
     const isRight = strict ? equalsTruth(truth) : (given: string) => given === truth
     const credit = progressiveCredit(answer, isRight)

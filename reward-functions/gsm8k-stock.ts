@@ -6,6 +6,7 @@ import {
   lastHashNumber,
   lastNumeral,
   numberAnswer,
+  promptText,
 } from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
@@ -31,9 +32,11 @@ export default defineRule({
   truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),
   range: ({ format_score, score }) => [Math.min(0, format_score, score), Math.max(0, format_score, score)],
   parts: ['correctness'],
-  score({ sample: { response }, truth, options: { mode, method, format_score, score } }) {
+  score({ sample: { prompt, response }, truth, options: { mode, method, format_score, score } }) {
     const strict = mode === 'strict'
-    const extracted = strict ? strictNumber(response, method) : published[method](response)
+    const extracted = strict
+      ? strictNumber(response, method, promptText(prompt))
+      : published[method](response)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_number' } }
     const right = strict ? equalsTruth(truth)(extracted) : extracted === truth
     const details = right ? { extracted } : { extracted, reason: 'unequal' }
@@ -45,7 +48,7 @@ export default defineRule({
 const published = { strict: firstHashNumber, flexible: lastNumeral, last: lastHashNumber }
 
 /** The marked number. `flexible`: otherwise the one that is announced, or the last one. */
-function strictNumber(response: string, method: string): string | null {
-  const { marked, loose } = numberAnswer(response, { bare: true })
+function strictNumber(response: string, method: string, question: string): string | null {
+  const { marked, loose } = numberAnswer(response, { bare: true, question })
   return marked ?? (method === 'flexible' && marked === undefined ? (loose ?? null) : null)
 }

@@ -5,6 +5,7 @@ import {
   explained,
   lastHashNumber,
   numberAnswer,
+  promptText,
   publishedNumbers,
 } from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
@@ -23,10 +24,12 @@ export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),
   range: [0, 1.1],
-  score({ sample: { response, dataSource }, truth, options: { mode } }): Score {
+  score({ sample: { prompt, response, dataSource }, truth, options: { mode } }): Score {
     const published = mode === 'published'
     if (published && dataSource !== 'gsm8k') return { value: 0, details: { reason: 'other_data_source' } }
-    const answer = published ? publishedNumbers(lastHashNumber(response), null) : numberAnswer(response)
+    const answer = published
+      ? publishedNumbers(lastHashNumber(response), null)
+      : numberAnswer(response, { question: promptText(prompt) })
     const isRight = published ? (given: string) => given === truth : equalsTruth(truth)
     const details = explained(answer, isRight)
     const { marked, tail = 0 } = answer

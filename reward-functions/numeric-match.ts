@@ -5,6 +5,7 @@ import {
   equalFractions,
   finalNumber,
   numberAt,
+  promptText,
   soleNumber,
   valueOfNumber,
 } from '../src/grading/index.ts'
@@ -31,8 +32,9 @@ export default defineRule({
     relative: z.number().min(0).max(1).default(0),
   }),
   range: [0, 1],
-  score({ sample: { response }, truth, options: { place, absolute, relative } }): Score {
-    const found = place === 'final' ? finalNumber(response) : numberAt(response, place)
+  score({ sample: { prompt, response }, truth, options: { place, absolute, relative } }): Score {
+    const question = promptText(prompt)
+    const found = place === 'final' ? finalNumber(response, question) : numberAt(response, place, question)
     if ('reason' in found) return { value: 0, details: { reason: found.reason } }
     const value = valueOfNumber(found.number)
     if (value === null) return { value: 0, details: { reason: 'no_number' } }

@@ -1,4 +1,5 @@
-import { type AnswerPlace, type FinalAnswer, finalAnswer } from './answer/final-answer.ts'
+import { type AnswerKind, type AnswerPlace, type FinalAnswer, finalAnswer } from './answer/final-answer.ts'
+import { hasStrayWords } from './answer/known-words.ts'
 import {
   numberKind,
   plainNumberKind,
@@ -112,17 +113,42 @@ export function valueOfNumber(number: string): Fraction | null {
  * const number = 'number' in found ? found.number : null // '7'
  * ```
  */
-export function finalNumber(response: string): { readonly number: string } | { readonly reason: string } {
-  const found = finalAnswer(response, numberKind, ['boxed', 'hashes', 'tag', 'phrase'], unmarkedNumber)
+export function finalNumber(
+  response: string,
+  question?: string,
+): { readonly number: string } | { readonly reason: string } {
+  const found = finalAnswer(
+    response,
+    askedFor(numberKind, question),
+    ['boxed', 'hashes', 'tag', 'phrase'],
+    unmarkedNumber,
+  )
   return 'answer' in found ? { number: found.answer.written } : { reason: found.reason }
 }
+
+/** Numbers that answer a question: in a mark, words that it does not know leave no answer. */
+const askedFor = (kind: AnswerKind<WholeNumber>, question: string | undefined): AnswerKind<WholeNumber> =>
+  question === undefined
+    ? kind
+    : {
+        ...kind,
+        read(text, isClosed) {
+          const found = kind.read(text, isClosed)
+          return isClosed &&
+            'answer' in found &&
+            hasStrayWords(text, found.rest, found.answer.value, question)
+            ? { reason: 'extended' }
+            : found
+        },
+      }
 
 /** The number at one place of a response, or why there is none. */
 export function numberAt(
   response: string,
   place: AnswerPlace,
+  question?: string,
 ): { readonly number: string } | { readonly reason: string } {
-  const found = finalAnswer(response, numberKind, [place])
+  const found = finalAnswer(response, askedFor(numberKind, question), [place])
   return 'answer' in found ? { number: found.answer.written } : { reason: found.reason }
 }
 
@@ -157,10 +183,13 @@ const nothing = { marked: undefined, loose: undefined }
  * The answer after the thinking: the number after the last `####` (with `boxes`, or in the last box), or else
  * the last number. A response without words shows no work and has no answer, except with `bare`.
  */
-export function numberAnswer(response: string, { boxes = false, bare = false } = {}): NumberAnswer {
+export function numberAnswer(
+  response: string,
+  { boxes = false, bare = false, question = '' } = {},
+): NumberAnswer {
   if (!bare && !hasWords(response)) return { ...nothing, reason: 'no_words' }
   const marks = boxes ? (['hashes', 'boxed'] as const) : (['hashes'] as const)
-  const found = finalAnswer(response, plainNumberKind, marks, looseNumber)
+  const found = finalAnswer(response, askedFor(plainNumberKind, question), marks, looseNumber)
   if ('reason' in found) {
     if (found.kind === undefined) {
       if (found.reason === 'thinking_unclosed') return { ...nothing, reason: found.reason }

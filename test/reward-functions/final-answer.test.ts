@@ -1,6 +1,7 @@
 import t from 'tap'
 import choiceMatch from '../../reward-functions/choice-match.ts'
 import numericMatch from '../../reward-functions/numeric-match.ts'
+import { scored } from '../../src/contract/testing.ts'
 import { valueBy } from '../support/rules.ts'
 
 const numeric = valueBy(numericMatch)
@@ -58,6 +59,8 @@ const refused = [
       '#### 41\n#### 42',
       'The answer is 41. The answer is 42.',
       '42 is the answer? No.',
+      '#### two hundred 42',
+      '#### one thousand and three (42)',
       'from 41 to 42',
       '\\boxed{~=42}',
       'false: 42',
@@ -304,6 +307,10 @@ const paid = [
       'The cost is \\boxed{41}. So the final answer is \\boxed{42}.',
       'I made a list of possible results.\n\nThe answer is 42.',
       'She has 42 more apples than Bob.',
+      '#### forty-two (42)',
+      '#### 20 apples and 22 pears = 42',
+      '#### So the answer is 42 stickers in total',
+      '#### 42 stickers, because 6 crates of 7 make so many',
     ],
   },
   { read: numeric, truth: '-0.5', responses: ['\\boxed{\\frac{-1}{2}}'] },
@@ -374,3 +381,31 @@ t.test('a right answer pays in every usual form', async (t) => {
   for (const { read, truth, responses } of paid)
     for (const response of responses) t.equal(read(response, truth), 1, response)
 })
+
+t.test(
+  'in a mark, words that neither state a result nor come from the question leave no answer',
+  async (t) => {
+    const prompt = 'Leon has 6 crates of 7 jars. How many jars has he?'
+    const value = (response: string) => scored(numericMatch, { prompt, response, groundTruth: '42' })?.value
+    for (const response of [
+      '#### a third of 42',
+      '#### Step 42',
+      '#### a coin flip says 42',
+      '#### 42, I suppose',
+      '#### from 42 upward',
+      '\\boxed{the 42nd prime}',
+      '<answer>perchance 42</answer>',
+      '#### 42 plus ultra nonsense',
+    ])
+      t.equal(value(response), 0, response)
+    for (const response of [
+      '#### 42 jars',
+      '#### Leon has 42 jars in total',
+      '#### 6 crates * 7 jars = 42 jars',
+      '\\boxed{42\\text{ pieces}}',
+      '#### So the answer is 42.',
+      '<answer>He has 42 of them</answer>',
+    ])
+      t.equal(value(response), 1, response)
+  },
+)

@@ -63,7 +63,7 @@ const withdrawing = [
 
 /** Words that make of another value in the same sentence the answer, or one of the answers. */
 const leaning =
-  /\b(?:sorry|apolog\w*|should|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read|oops|wait|hmm+|amend\w*|turns|make|count|accept|might|may|could|maybe|perhaps|possibly|or|alternativ\w*|on\s+second\s+thoughts?|reconsider\w*|truth|versus|vs|either|equally|answer|must|probably|likely|final|it\s*['’]s|it\s+is|no|unless|if|choose|pick|say|switch|go\s+with)\b/iu
+  /\b(?:sorry|apolog\w*|should|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read|oops|wait|hmm+|amend\w*|turns|make\s+(?:it|that|this)|count|accept|might|may|could|maybe|perhaps|possibly|or|alternativ\w*|on\s+second\s+thoughts?|reconsider\w*|truth|versus|vs|either|equally|answer|must|probably|likely|final|it\s*['’]s|it\s+is|no|unless|if|choose|pick|say|switch|go\s+with)\b/iu
 
 /**
  * Whether the sentences after an answer take it back: by words alone ("that is wrong"), or by giving another
