@@ -42,11 +42,11 @@ export function hasStrayWords(marked: string, rest: string, value: Fraction, que
   const [ending = ''] = rest.toLowerCase().split(reasonFollows, 1)
   const after = ending.match(wordPattern) ?? []
   const before = all.slice(0, all.length - (rest.match(wordPattern) ?? []).length)
-  let asked: string | null = null
+  let asked: ReadonlySet<string> | null = null
   const isStray = (word: string): boolean => {
     if (stating.has(word) || counting.has(word) || !/^[a-z'’]+$/.test(word)) return false
-    asked ??= question.toLowerCase()
-    return !asked.includes(stemOf(word))
+    asked ??= new Set(question.toLowerCase().match(wordPattern)?.map(stemOf))
+    return !asked.has(stemOf(word))
   }
   const spare = question === '' ? 2 : 0
   if (count(before, isStray) > spare) return true
