@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
-import { statedChoice } from '../src/grading/index.ts'
+import { promptText, statedChoice } from '../src/grading/index.ts'
 
 /**
  * Pays 1 if the response settles on the letter of the right choice, else 0. A response that names several
@@ -20,7 +20,7 @@ export default defineRule({
       .refine((letter) => labelsOf(choices).includes(letter), 'is not the letter of a choice'),
   range: [0, 1],
   score({ sample, truth, options }): Score {
-    const stated = statedChoice(sample.response, labelsOf(options.choices))
+    const stated = statedChoice(sample.response, labelsOf(options.choices), promptText(sample.prompt))
     if (!('choice' in stated)) return { value: 0, details: { reason: stated.reason } }
     const right = stated.choice === truth
     return {

@@ -308,6 +308,9 @@ const paid = [
       'I made a list of possible results.\n\nThe answer is 42.',
       'She has 42 more apples than Bob.',
       '#### forty-two (42)',
+      '#### 42</s>',
+      '#### 42<|im_end|>\n<|endoftext|>',
+      'The answer is 42.<end_of_turn>\n',
       '#### 20 apples and 22 pears = 42',
       '#### So the answer is 42 stickers in total',
       '#### 42 stickers, because 6 crates of 7 make so many',
@@ -409,3 +412,18 @@ t.test(
       t.equal(value(response), 1, response)
   },
 )
+
+t.test('the words of a choice are no comment on it', async (t) => {
+  const value = (prompt: string, response: string, groundTruth: string) =>
+    scored(choiceMatch, { prompt, response, groundTruth })?.value
+  const lines = 'Does it hold?\nA) Yes\nB) No\nC) Maybe\nD) Both A and B'
+  const inline = 'Does it hold? (A) Yes. (B) No. (C) Maybe. (D) Both A and B.'
+  for (const prompt of [lines, inline]) {
+    t.equal(value(prompt, 'The answer is C) Maybe.', 'C'), 1, prompt)
+    t.equal(value(prompt, 'The answer is (B) No, because the data contradict the claim.', 'B'), 1, prompt)
+    t.equal(value(prompt, '\\boxed{B) No}', 'B'), 1, prompt)
+    t.equal(value(prompt, 'The answer is D) Both A and B.', 'D'), 1, prompt)
+    t.equal(value(prompt, 'The answer is C) Maybe, or B) No.', 'C'), 0, prompt)
+    t.equal(value(prompt, 'The answer is A) No.', 'A'), 0, prompt)
+  }
+})

@@ -15,9 +15,9 @@ const sole = new RegExp(
 const delimiter = /^[\s*_"'”’\])]*[.):：](?=\s|$|[*_"”$])|^\s+[-–—]\s/
 
 /** Reads letters of choices. `labels` are the letters that exist. */
-function choiceKind(labels: readonly string[]): AnswerKind<string> {
+function choiceKind(labels: readonly string[], question: string): AnswerKind<string> {
   return {
-    read: (whole) => readChoice(whole, labels),
+    read: (whole) => readChoice(whole, labels, question),
     same: (a, b) => a === b,
     another(text, answer) {
       const [, bracketed, bare] =
@@ -38,7 +38,7 @@ function choiceKind(labels: readonly string[]): AnswerKind<string> {
   }
 }
 
-function readChoice(whole: string, labels: readonly string[]): Reading<string> {
+function readChoice(whole: string, labels: readonly string[], question: string): Reading<string> {
   const contrasted = whole.replace(
     /^\s*(?:definitely\s+|certainly\s+)?not\s+(?:option\s+)?\(?[A-Z]\)?,?\s+but\s+(?:rather\s+)?/i,
     '',
@@ -60,7 +60,7 @@ function readChoice(whole: string, labels: readonly string[]): Reading<string> {
     !/^\s+(?:is|because|since|as|with|and|or|not|by|due)\b/.test(rest)
   const choice = written.toUpperCase()
   if (isWord || isArticle || !labels.includes(choice)) return { reason: 'no_choice' }
-  return { answer: choice, rest: openRest(rest) }
+  return { answer: choice, rest: openRest(rest, choice, question) }
 }
 
 /** A text that names a letter only after other words: they may deny it. */
@@ -74,9 +74,26 @@ function denialOrNone(text: string, labels: readonly string[]): Reading<string> 
 }
 
 /** After `B.` or `B)` follows the text of the choice, which may say anything but another letter. */
-const openRest = (rest: string): string => {
+const openRest = (rest: string, choice: string, question: string): string => {
   const found = delimiter.exec(rest)
+  if (found) {
+    const after = rest.slice(found[0].length).trimStart()
+    const own = offered(question, choice)
+    // "(C) Maybe", "(D) Both A and B": the words of a choice say nothing of it.
+    if (own !== '' && after.toLowerCase().startsWith(own)) return after.slice(own.length)
+  }
   return found ? (optionText(rest.slice(found[0].length)) ?? rest) : rest.replace(/^[)\]*_]+/, '')
+}
+
+/** The text that a question gives a choice, in lower case. '': it gives none. */
+function offered(question: string, choice: string): string {
+  const start = question.search(new RegExp(`(?<![\\p{L}\\p{N}])\\(?${choice}[).:]\\s`, 'u'))
+  if (start < 0) return ''
+  const line = question.slice(start, start + 500).replace(/^\(?[A-Z][).:]\s+/, '')
+  const [text = ''] = line.split(/\n|\s\(?[A-Z][).:]\s/, 1)
+  return undressed(text)
+    .toLowerCase()
+    .replace(/[\s.;,]+$/, '')
 }
 
 function optionText(text: string): string | null {
@@ -118,7 +135,8 @@ const standing = /(?<=[(*])[A-Z](?=[)*])|(?<=\s)[A-Z](?=[.]?$)/g
 
 /**
  * The letter that a response settles on: in its box, in `<answer>`, after `####` or "the answer is", or
- * alone. A letter that is denied, doubted or one of several is no choice.
+ * alone. A letter that is denied, doubted or one of several is no choice. `question` may list the choices: the
+ * text of a choice is no comment on it.
  *
  * @example
  * ```ts
@@ -127,8 +145,8 @@ const standing = /(?<=[(*])[A-Z](?=[)*])|(?<=\s)[A-Z](?=[.]?$)/g
  * statedChoice('So the answer is (B).', ['A', 'B', 'C']) // { choice: 'B' }
  * ```
  */
-export function statedChoice(response: string, labels: readonly string[]): StatedChoice {
-  const kind = choiceKind(labels)
+export function statedChoice(response: string, labels: readonly string[], question = ''): StatedChoice {
+  const kind = choiceKind(labels, question)
   const found = finalAnswer(response, kind, ['boxed', 'tag', 'hashes', 'phrase'], (text) =>
     unmarked(text, kind, labels),
   )

@@ -63,7 +63,7 @@ export function finalAnswer<V>(
   allowed: readonly AnswerPlace[],
   unmarked?: (text: string) => FinalAnswer<V>,
 ): FinalAnswer<V> {
-  const answered = afterThink(response)
+  const answered = afterThink(withoutEnd(response))
   if (answered === null) return { reason: 'thinking_unclosed' }
   if (isDisowned(response) || isDisowned(answered)) return { reason: 'denied' }
   const shown = allowed.includes('whole') ? answered : withoutComments(answered)
@@ -91,6 +91,18 @@ export function finalAnswer<V>(
   const objection = contradiction(text, places, last, found.answer, kind)
   if (objection !== null) return { reason: objection, kind: place.kind }
   return { answer: found.answer, kind: place.kind, tail: countCodePoints(text.slice(place.start)) }
+}
+
+const endToken = /^<(?:\|[\w-]{1,30}\||\/s|eos|end_of_turn|pad|im_end)>$/
+
+/** A text without the tokens with which a model ends, where the trainer keeps them: `</s>`, `<|im_end|>`. Linear. */
+function withoutEnd(text: string): string {
+  let end = text
+  for (;;) {
+    const open = end.lastIndexOf('<')
+    if (open < 0 || !endToken.test(end.slice(open, open + 40).trimEnd())) return end
+    end = end.slice(0, open).trimEnd()
+  }
 }
 
 /** A text without the comments of HTML and Markdown, which a reader does not see. Linear. */
