@@ -3,13 +3,14 @@ import { defineRule, mode, type Score } from '../src/contract/index.ts'
 import {
   type AnswerMark,
   afterHashes,
+  boxedText,
   committedLine,
   lastLooseNumeral,
   revisedWizVerdict,
   strictWizVerdict,
   wizTasks,
 } from '../src/grading/graph/wiz.ts'
-import { answerAt, graphWizNormal, promptText, slicedBox, trimSpace } from '../src/grading/index.ts'
+import { graphWizNormal, promptText, slicedBox, trimSpace } from '../src/grading/index.ts'
 import { latexText } from '../src/grading/latex.ts'
 
 /**
@@ -48,8 +49,8 @@ function graded(isRight: boolean, answer: string | number): Score {
 
 function strictAnswer(response: string, after: AnswerMark): string | null {
   if (after === 'hashes') return committedLine(response)
-  const box = answerAt(response, 'boxed')
-  return 'text' in box ? latexText(box.text.replaceAll('\\boxed{', '{')) : null
+  const box = boxedText(response)
+  return box === null ? null : latexText(box.replaceAll('\\boxed{', '{'))
 }
 
 function publishedAnswer(response: string, after: AnswerMark): string | null {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, slicedBox, strictBoxContent, trimSpace } from '../src/grading/index.ts'
+import { answerAt, slicedBox, trimSpace } from '../src/grading/index.ts'
 import { latexText } from '../src/grading/latex.ts'
 
 /**
  * Node classification and link prediction. Pays 1 if the label in the last box equals the ground truth,
- * ignoring case, else 0.
+ * ignoring case, else 0, also for a label that the words around the box deny or doubt.
  *
  * Invalid: a ground truth that is not a text.
  */
@@ -22,8 +22,8 @@ export default defineRule({
 })
 
 function strictLabel(response: string): string | null {
-  const box = strictBoxContent(afterThink(response) ?? '')
-  return box === null ? null : latexText(box)
+  const box = answerAt(response, 'boxed')
+  return 'text' in box ? latexText(box.text) : null
 }
 
 /** Deletes `text` everywhere, including inside labels. */

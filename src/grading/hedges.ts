@@ -39,14 +39,3 @@ export const isTakenBack = (text: string): boolean =>
 
 /** Whether a short text before a number bounds or scales it (`less than`, `half`). Linear. */
 export const isBounded = (text: string): boolean => bounded.test(plain(text)) || /[<>≤≥±√^!%‰]/.test(text)
-
-const deniedJustBefore =
-  /(?<![\p{L}\p{N}])(?:not|never|(?:is|are|was)n't|except|(?:anything|everything) but|far from|other than|rather than|instead of|(?:opposite|reverse) of|wrong (?:answer|path|list|tour|set)(?: is)?)[^\p{L}\p{N}]*$/iu
-const deniedJustAfter =
-  /^[^\p{L}\p{N}?？\n.]*(?:[?？]|(?:(?:is|are|was|would be|looks) )?(?:not|never|wrong|incorrect|false|mistaken)(?![\p{L}\p{N}])|(?:is|are|was)n't)/iu
-const reach = 40
-
-/** Whether the words next to the part of a text from `start` to `end` deny it. Constant time. */
-export const isDeniedAt = (text: string, start: number, end: number): boolean =>
-  deniedJustBefore.test(plain(text.slice(Math.max(0, start - reach), start))) ||
-  deniedJustAfter.test(plain(text.slice(end, end + reach)))

@@ -129,6 +129,42 @@ t.test('an empty or withdrawn answer does not count', async (t) => {
   ])
 })
 
+t.test('an answer that the words or marks around it take back does not count', async (t) => {
+  each(t, '42', false, [
+    'Twice the answer is $\\boxed{42}$.',
+    'The square of the answer is \\boxed{42}.',
+    'Assume for contradiction that the result is \\boxed{42}.',
+    'Format: \\boxed{answer}. I have no answer. (E.g. \\boxed{42}.)',
+    'The book gives \\boxed{42}, which is a misprint.',
+    '\\boxed{42}. On second thought, this cannot be right.',
+    'The answer is 42. Wait, no.',
+    'You may believe the answer is 42. It is not.',
+    'A student wrote: "The answer is 42." He is wrong.',
+    'The answer is 43.\nThe answer is 42.\nOne of them is right.',
+    '最终答案是42，不对，是43。',
+    'We cannot have $42$.',
+    '~~\\boxed{42}~~',
+    '~~The answer is \\boxed{42}.~~ I do not know.',
+    '\\xcancel{\\boxed{42}}',
+    '$\\color{white}{\\boxed{42}}$',
+    '<s>\\boxed{42}</s>',
+    '<span style="display:none">\\boxed{42}</span>',
+    '\\iffalse \\boxed{42} \\fi',
+    '% \\boxed{42}\nNo answer.',
+    'The difference is $5x$ - $\\boxed{42}$.',
+  ])
+  each(t, '42', true, [
+    'The largest possible value of $n$ is therefore $\\boxed{42}$.',
+    'The only possible value is \\boxed{42}.',
+    'The answer is $\\boxed{42}$ (a common mistake is to answer $43$ by counting the ends twice).',
+    '<answer>\\boxed{42}</answer>',
+    'So:\n\n> $\\boxed{42}$',
+    'So:\n\n- $\\boxed{42}$',
+    'We ~~guess~~ compute \\boxed{42}.',
+    '<b>So</b> it is <b>\\boxed{42}</b>.',
+  ])
+})
+
 t.test('a ground truth may be a whole solution', async (t) => {
   each(t, 'We solve $x=\\frac14(1-x)$ and get $x=1/5$, or $\\boxed{20}$ percent.', true, ['\\boxed{20\\%}'])
   t.equal(readMathTruth('  '), null)

@@ -1,5 +1,6 @@
 import t from 'tap'
 import grapharena from '../../reward-functions/grapharena.ts'
+import grapharenaBoxed from '../../reward-functions/grapharena-boxed.ts'
 import graphwiz from '../../reward-functions/graphwiz.ts'
 import graphwizRevised from '../../reward-functions/graphwiz-revised.ts'
 import npgMuse from '../../reward-functions/npg-muse.ts'
@@ -235,14 +236,70 @@ t.test('graph tasks: a list that the words next to it deny is no answer', async 
       '[Ann, Cid] is wrong',
       '[Ann, Cid]?',
       "It isn't [Ann, Cid]",
+      '[Bob] or [Ann, Cid]',
+      '[Bob] [Ann, Bob] [Ann, Cid]',
+      '[Ann, Cid] (maybe)',
+      '[Ann, Cid]\n\nNo, that is wrong.',
+      '[Ann, Cid]\n\nActually, this is wrong.',
+      '<!-- [Ann, Cid] --> I do not know.',
+      '~~[Ann, Cid]~~',
+      '\\phantom{[Ann, Cid]}',
+      'If the graph were directed, the answer would be [Ann, Cid].',
+      'A wrong answer is [Ann, Cid].',
+      'Suppose the answer is [Ann, Cid]. Then we get a contradiction.',
     ])
       t.equal(value(response), 0, response)
     for (const response of [
       '[Ann, Cid]',
       'Bob is not in it: [Ann, Cid].',
       'The set is [Ann, Cid]. It is not unique.',
+      'At first I took [Bob]. That is wrong, so it is [Ann, Cid].',
+      'If we take Ann, Bob is left out, so the answer is [Ann, Cid].',
+      '- [Ann, Cid]',
       '**[Ann, Cid]**, not more',
     ])
-      t.equal(value(response), response.endsWith('not more') ? 0 : 1, response)
+      t.equal(value(response), 1, response)
   }
+})
+
+t.test('grapharena-boxed: a box that the words around it take back is no answer', async (t) => {
+  const value = (response: string): number | undefined =>
+    scored(grapharenaBoxed, {
+      dataSource: 'MIS',
+      response,
+      prompt: 'As [A, B].',
+      extraInfo: { graph, exact_answer: 2 },
+    })?.value
+  for (const response of [
+    'The answer is not \\boxed{[Ann, Cid]}.',
+    '\\boxed{[Ann, Cid]} is wrong.',
+    '\\boxed{[Bob]} or \\boxed{[Ann, Cid]}',
+    '\\boxed{[Bob]} \\boxed{[Ann, Bob]} \\boxed{[Ann, Cid]}',
+    '<!-- \\boxed{[Ann, Cid]} --> I do not know.',
+    '~~\\boxed{[Ann, Cid]}~~',
+    '\\boxed{[Ann, Cid]}? I do not think so.',
+    '\\boxed{[Ann, Cid]}\n\nActually, the answer is \\boxed{[Bob]}.',
+    'If the graph were directed, the answer would be \\boxed{[Ann, Cid]}.',
+  ])
+    t.equal(value(response), 0, response)
+  for (const response of [
+    '\\boxed{[Ann, Cid]}',
+    'The answer is $\\boxed{\\text{[Ann, Cid]}}$. I hope it is correct.',
+    '\\boxed{[Bob]} leaves out one. So it is \\boxed{[Ann, Cid]}.',
+  ])
+    t.equal(value(response), 1, response)
+})
+
+t.test('graphwiz: a computation is its last number, if it is right', async (t) => {
+  const row = { dataSource: 'shortest', groundTruth: '### 12', prompt }
+  for (const [response, wanted] of [
+    ['### 3 + 4 + 5 = 12', 1],
+    ['### 3 + 4 = 12', 0],
+    ['### 11 = 12', 0],
+    ['### 12 = 11', 0],
+    ['### No\n\nThe statement above is incorrect.', 0],
+    ['### 12\n\nThe statement above is incorrect.', 0],
+  ] as const)
+    t.equal(scored(graphwiz, { ...row, response })?.value, wanted, response)
+  t.equal(scored(graphwizRevised, { ...row, response: '\\boxed{7 + 5 = 12}' })?.value, 1)
 })

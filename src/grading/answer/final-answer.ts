@@ -1,6 +1,7 @@
 import { countCodePoints, trimSpace } from '../characters.ts'
 import { afterThink } from '../tags.ts'
 import { followUp } from './follow-up.ts'
+import { isHidden } from './hidden.ts'
 import { isDisowned, leadIn, leadWithin } from './lead-in.ts'
 import { legible } from './legible.ts'
 import { type Place, type PlaceKind, placesOf } from './places.ts'
@@ -159,9 +160,13 @@ export function objectionAround<V>(
   { answer, rest }: { readonly answer: V; readonly rest: string },
   kind: AnswerKind<V>,
 ): Objection | null {
-  const before = text.slice(Math.max(0, place.start - 400), place.start)
+  if (isHidden(text, place.start, place.end)) return 'denied'
+  const before = text
+    .slice(Math.max(0, place.start - 400), place.start)
+    .replace(/<\/?[a-z]{1,20}>/gi, ' ')
+    .replace(/(?<=^|\n)[ \t]{0,8}[->][ \t]{1,4}(?=[\s$\\([*]{0,8}$)/, '')
   const announced = place.kind === 'phrase' ? text.slice(place.start, place.from) : ''
-  const lead = leadIn(place.kind === 'tag' ? before.replace(/<\/?[a-z]+>/gi, ' ') : before, announced)
+  const lead = leadIn(before, announced)
   if (lead !== null) return lead
   const another = (next: string) => kind.another(next, answer)
   // "C \boxed{B}", "43 #### 42"
@@ -205,7 +210,10 @@ function holdsAnother(rest: string, another: Another): boolean {
 /** What is glued to a box is a part of its answer: `-\boxed{42}`, `\boxed{4}2`, `\boxed{42}^2`. */
 function gluedTo(text: string, place: Place): Objection | null {
   const near = text.slice(Math.max(0, place.start - 12), place.start)
-  const before = near.slice(near.lastIndexOf('\n') + 1).replace(/[\s$]+$|\\[[(]\s*$/, '')
+  const line = near.slice(near.lastIndexOf('\n') + 1)
+  // A dash and a blank that begin a line make an item of a list.
+  const begins = near.length < 12 || near.length > line.length
+  const before = (begins ? line.replace(/^\s*-\s+/, '') : line).replace(/[\s$]+$|\\[[(]\s*$/, '')
   const after = text.slice(place.end, place.end + 12).replace(/^(?:\$|\\[\])])+/, '')
   if (
     /(?:^|[^-])-$|[+×÷/^√\d]$|\\(?:neg|lnot|sim|not|times|cdot|sqrt|pm|div|cancel|phantom|overline|sout)\{?$|[\d)}][*]$/.test(

@@ -5,9 +5,12 @@ import { type Another, copula, doubt, falsity, list, narrow, negation, type Obje
 const subject = `(?:(?:but|and|though|although|however|yet|still|only|except)[\\s,]+){0,3}(?:which|that|this|it|they|these|those|he|she|I|we|one|the|my|our|above|previous|last|boxed|given|stated|final|answer|value|number|result|option|choice|letter|solution|conclusion|claim|statement|reasoning|calculation|[\\s,]){0,8}`
 const verdict = `\\s*(?:${copula}|would\\s+be|must\\s+be|has\\s+been|can\\s+be|could\\s+be|may\\s+be|might\\s+be)?\\s*(?:(?:\\w+ly|so|all|just|still|also|totally|quite|very|a|an|the)\\s+){0,3}`
 const tailDenial = new RegExp(
-  `^[\\s,;:–—\\-(]*(?:(?!because|since|as\\b|while|and\\b|but\\b|for\\b|so\\b|where|which|not\\b)[\\p{L}.°%]+\\s+){0,2}?${subject}${verdict}(?:${negation}\\b(?!\\s+(?:only|just|surprising))|${falsity}(?![\\p{L}\\p{N}])|no\\s+(?:good|longer|way)\\b|out(?!\\s+of)\\b|out\\s+of\\s+the\\s+question|ruled\\s+out|${list('a_mistake mistake an_error a_lie a_trap a_guess a_joke lie')}\\b)`,
+  `^[\\s,;:–—\\-(]*(?:(?!because|since|as\\b|while|and\\b|but\\b|for\\b|so\\b|where|which|not\\b)[\\p{L}.°%]+\\s+){0,2}?${subject}${verdict}(?:${negation}\\b(?!\\s+(?:only|just|surprising))|${falsity}(?![\\p{L}\\p{N}])|no\\s+(?:good|longer|way)\\b|out(?!\\s+of)\\b|out\\s+of\\s+the\\s+question|ruled\\s+out|${list('a_mistake mistake a_misprint misprint a_typo an_error a_lie a_trap a_guess a_joke lie')}\\b)`,
   'iu',
 )
+/** What others get wrong: `(a common mistake is to answer 41)`. */
+const ofOthers =
+  /^[\s,;:–—\-(]*(?:a|the|one|another)\s+(?:\w+\s+)?(?:mistake|error|trap|pitfall)\s+(?:here\s+)?(?:is|was|would)\b/iu
 const doubtNext = new RegExp(`^\\s*(?:or|${doubt}|not\\s+sure|right)(?![\\p{L}])`, 'iu')
 const bareNegation = /^[\s,;:–—\-(]*(?:not|no|nope|never|false|wrong)\b/iu
 const contrast =
@@ -81,7 +84,7 @@ export function followUp(after: string, another: Another): Objection | null {
     )
   )
     return 'doubted'
-  if (bareNegation.test(rest) || tailDenial.test(rest)) return 'denied'
+  if (bareNegation.test(rest) || (tailDenial.test(rest) && !ofOthers.test(rest))) return 'denied'
   if (isDisguised(rest)) return 'denied'
   if (
     /^[\s,]*(?:[\p{L}]+\s+)?(?:too\s+(?:many|few|much|little|high|low|large|small)|short|shy|off|times\s+that)(?![\p{L}])/iu.test(

@@ -20,7 +20,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
         under_no_circumstances unlike without versus wrongly incorrectly falsely mistakenly erroneously no_longer
         neither_is ruled_out rule_out rules_out ruling_out eliminate eliminates eliminated reject rejects rejected
         exclude excludes excluded discard discarded refused refuted avoid nie nunca jamais niemals pas keineswegs nada_de no_es no_son nicht kein keine non_è n.est_pas
-        ne_est_pas não_é не 不是 并非 不等于 不为 不会是 绝不是 别选 不选 排除 ではない ليس disproved dismissed`)})(?:[\\s,]+${filler}){0,5}[\\s,:]*$`,
+        ne_est_pas não_é не 不是 并非 不等于 不为 不会是 绝不是 别选 不选 排除 ではない ليس disproved dismissed`)})(?:[\\s,]+(?:${filler}|have|has|had|get)){0,5}[\\s,:]*$`,
       'iu',
     ),
   ],
@@ -42,7 +42,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   [
     'doubted',
     new RegExp(
-      `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|(?<!\\b(?:I|we|to|would|will|can|must|should)\\s)\\bsay\\s*,?\\s*$`,
+      `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|(?<!\\b(?:I|we|to|would|will|can|must|should)\\s)\\bsay\\s*,?\\s*$|\\beg[\\s,:]*$`,
       'iu',
     ),
   ],
@@ -71,7 +71,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
 
 /** What is said beside the answer: of candidates, of the grader, of what is to be shown. */
 const aside =
-  /\b(?:(?:prove|show|suppose|assume|verify)\s+that|verdict|assert|ground\s+truth|grader|checker|candidates?|possible\s+values?|answer\s+key)\b/iu
+  /\b(?:(?:prove|show|suppose|assume|verify)\s+(?:(?:for|by|towards?|to)\s+(?:(?:a|the\s+sake\s+of(?:\s+an)?)\s+)?(?:contradiction|argument)\s*,?\s*)?that|verdict|assert|ground\s+truth|grader|checker|candidates?|(?<!\b(?:all|\w+est|\w+imum|only|sole|single|least|most)\s+(?:the\s+)?)possible\s+values?(?!\s(?:[^.!?]*\s)?are\b)|answer\s+key)\b/iu
 
 /** What is labelled so is nobody's answer. */
 const labelled = /\b(?:verdict|ground\s+truth|grader|answer\s+key|reference|possible\s+values)\s*[:：]/iu
@@ -129,6 +129,10 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   ],
   ['denied', aside],
   [
+    'extended',
+    /\b(?:twice|half|double|triple|thrice|(?:square|cube|(?:square|cube)\s+root|root|negative|opposite|inverse|reciprocal|negation|double|half|complement|logarithm|factorial)\s+of|(?:more|less)\s+than|times)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:answer|result|solution)\s+(?:is|are|was|equals?|would\s+be|must\s+be)\b/iu,
+  ],
+  [
     'doubted',
     /\b(?:no\s+idea|flip(?:ping|ped)?\s+a\s+coin|wild\s+guess|random(?:ly)?\s+(?:guess|pick|choice|choose)|my\s+guess|best\s+guess|just\s+(?:a\s+)?guess|educated\s+guess|rumou?r|hypothetical(?:ly)?)\b/iu,
   ],
@@ -143,7 +147,7 @@ const leadsOverLine = new RegExp(
 )
 
 const clauseBreak =
-  /[;:—–]\s|,\s+(?:so|but|then|hence|thus|therefore|which|and|we|the|it)\b|\b(?:so|therefore|thus|hence|then|but|because|since|however|instead|consequently)\b|[⇒→]|=>/giu
+  /[;:—–]\s(?!\s*["“'‘«])|,\s+(?:so|but|then|hence|thus|therefore|which|and|we|the|it)\b|\b(?:so|therefore|thus|hence|then|but|because|since|however|instead|consequently)\b|[⇒→]|=>/giu
 const sentenceEnd = /[.!?](?=\s)|[。！？]|\|[ \t]*\n|\n\s*\n/g
 const dressing =
   /(?:[\s*_`"'“”‘’«»({[$]|\\[([]|\\\$|\\(?:boxed|fbox|text|textbf|mathbf|mathrm|displaystyle|left|big|Big|Large|large|huge)\b|\\[,;:! ]|#)+$/u
@@ -153,7 +157,7 @@ const dressing =
  * `announced`: the words that announce the answer after that text.
  */
 export function leadIn(before: string, announced = ''): Objection | null {
-  const near = narrow(before.slice(-400))
+  const near = narrow(before.slice(-400)).replace(/\be\.\s?g\./gi, 'eg')
   const lead = near.replace(dressing, '')
   const gap = near.slice(lead.length)
   // A sentence that has ended says nothing of the next one, nor does a table, or a paragraph that does not lead on.

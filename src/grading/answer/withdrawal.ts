@@ -6,9 +6,9 @@ const longestSentence = 400
 
 const start = `^[\\s*_>#"'“”(\\-–—.…¹²³†‡\\d\\]]{0,12}(?:(?:but|and|so|well|ok|okay|oh|ah|um|uh|hm+|however|also|or|p\\.?s\\.?|note|edit|update)[\\s,:.!]+){0,3}`
 const answerWord = `(?:answer|value|number|result|option|choice|letter|solution|total|box)`
-const referent = `(?:this|that|it|all\\s+of\\s+(?:this|that)|(?:the|my|our)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+above)`
+const referent = `(?:this|that|it|all\\s+of\\s+(?:this|that)|(?:the|my|our)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+(?:(?:statement|claim|conclusion|line)\\s+)?above|the\\s+(?:above|previous)\\s+(?:statement|claim|conclusion|line))`
 const be = `(?:\\s+(?:is|was|are|were|would\\s+be|must\\s+be|has\\s+to\\s+be|seems|looks)|${apostrophe}s)`
-const isNot = `(?:${be}(?:\\s+\\w+ly)?\\s+not|\\s+(?:is|was|are|were)n${apostrophe}t|\\s+ain${apostrophe}t)`
+const isNot = `(?:${be}(?:\\s+\\w+ly)?\\s+not|\\s+(?:is|was|are|were)n${apostrophe}t|\\s+(?:cannot|can\\s+not|can${apostrophe}t|could\\s+not|couldn${apostrophe}t)(?:\\s+possibly)?\\s+be|\\s+ain${apostrophe}t)`
 const adverbs = `(?:\\s+(?:\\w+ly|so|all|just|still|also|quite|very|a|the|in\\s+fact)){0,3}`
 const right = `(?:right|correct|true|accurate|so|(?:the|my|a)\\s+(?:right|correct|final|real|actual|true|valid)?\\s*${answerWord})`
 
@@ -16,6 +16,10 @@ const right = `(?:right|correct|true|accurate|so|(?:the|my|a)\\s+(?:right|correc
 const withdrawing = [
   new RegExp(
     `${start}(?:wait[\\s,.…!—–-]+(?:that|it)${apostrophe}s\\s+(?!(?:right|correct|fine|it|what|also|true)\\b)|actually\\s*:|final\\s+final\\s+answer)`,
+    'iu',
+  ),
+  new RegExp(
+    `^\\W*(?:(?:he|she|they|(?:the|my|this|that|our|his|her)\\s+(?:student|pupil|friend|teacher|book|classmate|author))\\s+(?:is|are|was|were)\\s+(?:\\w+ly\\s+)?(?:wrong|mistaken|incorrect)|(?:it|this|that)\\s+(?:is|was)\\s*(?:not|n${apostrophe}t)\\W*$|(?:wait|hold\\s+on|hmm+|actually)\\W+no(?:\\W|$)|(?:one|some|none|either|any)\\s+of\\s+(?:them|these|those|the\\s+above)\\b.{0,20}?\\b(?:right|correct|true|answer))`,
     'iu',
   ),
   /\b(?:answer\s+(?:that\s+)?I\s+(?:stand\s+by|submit|prefer|mean)|what\s+I\s+submit|not\s+the\s+one\s+above|fooled\s+you|(?:reverse|opposite)\s+of\s+(?:the\s+)?(?:truth|what))\b|правильный\s+ответ/iu,
@@ -52,7 +56,7 @@ const withdrawing = [
     'iu',
   ),
   /^\W*(?:is|are|was|were)\s+(?:not|wrong|false|incorrect)\b/iu,
-  /(?:^|[\s「“"])(?:不[，,。]|不对|不是这样|错了|更正|抱歉|其实|应该是|等等|いや|正しくは|訂正|実は|아니[,요]|정정|사실은|нет[,.]|извините|на\s+самом\s+деле|неверно)/iu,
+  /(?:^|[\s「“"，,])(?:不[，,。]|不对|不是这样|错了|更正|抱歉|其实|应该是|等等|いや|正しくは|訂正|実は|아니[,요]|정정|사실은|нет[,.]|извините|на\s+самом\s+деле|неверно)/iu,
   new RegExp(
     `${start}(?:perd[oó]n|desculp|lo\\s+siento|pardon|désolé|entschuldigung|verzeihung|scusa|anzi|en\\s+fait|en\\s+realidad|na\\s+verdade|eigentlich|in\\s+wahrheit|nein|die\\s+richtige\\s+antwort|la\\s+(?:bonne|vraie)\\s+réponse|la\\s+respuesta\\s+(?:correcta|real)|falsch|falso|faux|non\\b|no\\s+es\\b)`,
     'iu',

@@ -1,3 +1,5 @@
+import { objectionAround } from '../answer/final-answer.ts'
+import { isHidden } from '../answer/hidden.ts'
 import { asciiDigits, maxIntegerDigits, trimSpace, whiteSpace } from '../characters.ts'
 
 /**
@@ -67,3 +69,45 @@ export function piecesOf(list: string): string[] {
 }
 
 const separators = new RegExp(`[,${whiteSpace}]+`, 'u')
+
+/** A text that starts with a list again. */
+const nextList = /^[\s*_`$]*\[([^[\]]*)\]/
+
+/** Words before an answer that make it the answer to another question. */
+const unreal = /\bif\b[^.!?\n]{0,160}\b(?:would|could|might)\b[^.!?\n]{0,20}$/i
+
+/** Whether the text before an answer says what it would be if things were otherwise. Constant time. */
+export const isUnreal = (before: string): boolean => unreal.test(before.slice(-200))
+
+/**
+ * Whether a text commits to its last list: the words around it do not deny, doubt, condition or withdraw it, no mark
+ * hides it, and no further lists stand beside it. `together`: how many lists are one answer. Linear.
+ */
+export function isCommittedTo(text: string, together: number): boolean {
+  const end = text.lastIndexOf(']') + 1
+  let start = text.lastIndexOf('[', end)
+  let lists = 1
+  for (; lists <= together; lists++) {
+    const gap = /\][\s,;$]{0,8}(?:and\s{1,4})?$/.exec(text.slice(Math.max(0, start - 16), start))
+    if (gap === null) break
+    start = text.lastIndexOf('[', start - gap[0].length)
+  }
+  if (start < 0 || lists > together) return false
+  const list = text.slice(start, end)
+  const another = (next: string): 'same' | 'other' | null => {
+    const found = nextList.exec(next.slice(0, 2000))?.[1]
+    return found === undefined ? null : list.includes(found.trim()) ? 'same' : 'other'
+  }
+  const kind = {
+    isVerbatim: true,
+    read: (answer: string) => ({ answer, rest: '' }),
+    same: (a: string, b: string) => a === b,
+    another,
+  }
+  const place = { kind: 'tag', start, end, from: start, isClosed: true, text: list } as const
+  return (
+    !isHidden(text, start, end) &&
+    !isUnreal(text.slice(0, start)) &&
+    objectionAround(text, place, { answer: list, rest: '' }, kind) === null
+  )
+}

@@ -1,10 +1,10 @@
-import { isDeniedAt } from '../hedges.ts'
+import { withoutComments } from '../answer/final-answer.ts'
 import { afterThink } from '../tags.ts'
 import { checkCommonSubgraph } from './common-subgraph.ts'
 import { checkEditDistance } from './edit-distance.ts'
 import { badProblem, type Faults, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
 import { Graph, isEmptyGraph, type NodeKey, readGraph, readStrictGraph } from './graph.ts'
-import { innermostLists, lineLists, piecesOf } from './lists.ts'
+import { innermostLists, isCommittedTo, lineLists, piecesOf } from './lists.ts'
 import {
   type Ends,
   type NameIndex,
@@ -230,6 +230,8 @@ export interface GraphTask {
   readonly squared?: boolean
   /** Some labels are approximate, so a better value is not an error. */
   readonly approximate?: boolean
+  /** How many lists are one answer. Default 1. */
+  readonly lists?: number
   check(problem: Problem, text: string, faults: Faults): Finding
 }
 
@@ -246,7 +248,7 @@ export const graphTasks: ReadonlyMap<string, GraphTask> = new Map([
   ['Distance', named(distance, 'smaller')],
   ['GED', { better: 'smaller', approximate: true, check: checkEditDistance }],
   ['MCP', named(clique, 'larger', true)],
-  ['MCS', { better: 'larger', approximate: true, check: checkCommonSubgraph }],
+  ['MCS', { better: 'larger', approximate: true, lists: 2, check: checkCommonSubgraph }],
   ['MIS', named(independentSet, 'larger')],
   ['MVC', named(vertexCover, 'smaller', true)],
   ['Neighbor', named(neighbor, 'larger')],
@@ -261,8 +263,8 @@ export function taskNamed(dataSource: string): GraphTask {
 }
 
 /**
- * Grades an answer to one problem. Searches the thinking and overlooks a denial of the last list only if the grader has
- * that fault.
+ * Grades an answer to one problem. Searches the thinking, and overlooks what the text says of its last list, only if
+ * the grader has that fault.
  */
 export function checkGraphAnswer(
   task: GraphTask,
@@ -271,11 +273,9 @@ export function checkGraphAnswer(
   faults: Faults,
 ): Finding {
   if (faults.thinkingIsSearched) return task.check(problem, response, faults)
-  const text = afterThink(response) ?? ''
+  const text = withoutComments(afterThink(response) ?? '')
   const finding = task.check(problem, text, faults)
-  if (finding.status !== 'solution') return finding
-  const end = text.lastIndexOf(']') + 1
-  return isDeniedAt(text, text.lastIndexOf('[', end), end)
-    ? invalid('the text denies the list', finding.extracted)
-    : finding
+  return finding.status !== 'solution' || isCommittedTo(text, task.lists ?? 1)
+    ? finding
+    : invalid('the text takes back the list, or offers another', finding.extracted)
 }

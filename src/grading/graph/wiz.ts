@@ -1,12 +1,14 @@
 import { withoutComments } from '../answer/final-answer.ts'
 import { leadIn } from '../answer/lead-in.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
+import { answerAt } from '../answer-place.ts'
 import { asciiDigits, trimSpace, whiteSpace } from '../characters.ts'
 import { isBounded, isCalledWrong, isDoubted, isHedged, isTakenBack } from '../hedges.ts'
-import { latexText, slicedBox, strictBoxContent } from '../latex.ts'
+import { latexText, slicedBox } from '../latex.ts'
+import { equalMathAnswers, readMathTruth } from '../math/index.ts'
 import { readDecimal } from '../number-answer.ts'
 import { afterThink } from '../tags.ts'
-import { innermostLists } from './lists.ts'
+import { innermostLists, isUnreal } from './lists.ts'
 
 /** A directed edge between numbered nodes. */
 type Arc = readonly [from: number, to: number]
@@ -83,9 +85,14 @@ export function boxedListText(response: string, place: AnswerMark, asksForList: 
 
 /** The list in the last box after the thinking, without LaTeX. '' if there is none. */
 export function strictBoxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
-  const answer = afterThink(response) ?? ''
-  const text = place === 'box' ? strictBoxContent(answer) : afterHashes(answer)
+  const text = place === 'box' ? boxedText(response) : committedLine(response)
   return text === null || !holdsOneList(latexText(text)) ? '' : inBrackets(latexText(text), asksForList)
+}
+
+/** The text of the last box, unless the words around it take it back. null: none. */
+export function boxedText(response: string): string | null {
+  const box = answerAt(response, 'boxed')
+  return 'text' in box && !isUnreal(response.slice(0, response.lastIndexOf('\\boxed'))) ? box.text : null
 }
 
 /** Whether a text has at most one outermost list, and around it only words that take nothing back. Linear. */
@@ -222,6 +229,16 @@ const statedNumber = new RegExp(
   'su',
 )
 
+/** `3 + 4 + 5 = 12`, without a word or a name. */
+const computed = /^[\s\d.+*×·()-]{1,400}=\s*\d+(?:\.\d+)?\s*\.?\s*$/
+
+/** The last number of a computation that is right. */
+function computedNumber(text: string): string | null {
+  const last = readDecimal(withoutFinalMarks(text.slice(text.lastIndexOf('=') + 1).trim()))
+  const truth = last === null ? null : readMathTruth(last)
+  return truth && equalMathAnswers(truth, text).decision !== null ? last : null
+}
+
 /**
  * The number that an answer commits to: alone, or at the end of a statement, with a unit of the task. null: none,
  * several, or one that is denied, doubted, bounded or scaled.
@@ -232,6 +249,7 @@ function committedNumber(answer: string): string | null {
     .replace(/[−–—‐‑](?=[0-9])/g, '-')
     .toLowerCase()
     .replace(dress, ' ')
+  if (computed.test(text)) return computedNumber(text)
   const [, before = '', digits] = statedNumber.exec(text.trim()) ?? []
   if (digits === undefined) return null
   const several = /[+*/\\|]|\d\s*[:=]$|(?:is|are|=|equals?)\s*[-+]?\d/
