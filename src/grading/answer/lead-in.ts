@@ -71,7 +71,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
 
 /** What is said beside the answer: of candidates, of the grader, of what is to be shown. */
 const aside =
-  /\b(?:(?:prove|show|suppose|assume|verify)\s+(?:(?:for|by|towards?|to)\s+(?:(?:a|the\s+sake\s+of(?:\s+an)?)\s+)?(?:contradiction|argument)\s*,?\s*)?that|verdict|assert|ground\s+truth|grader|checker|candidates?|(?<!\b(?:all|\w+est|\w+imum|only|sole|single|least|most)\s+(?:the\s+)?)possible\s+values?(?!\s(?:[^.!?]*\s)?are\b)|answer\s+key)\b/iu
+  /\b(?:(?:prove|show|suppose|assume|verify)\s+(?:(?:for|by|towards?|to)\s+(?:(?:a|the\s+sake\s+of(?:\s+an)?)\s+)?(?:contradiction|argument)\s*,?\s*)?that|verdict|assert|ground\s+truth|grader|checker|candidates?|(?<!\b(?:all|\w+est|maximum|minimum|only|sole|single|least|most)\s+(?:the\s+)?)possible\s+values?(?!\s(?:[^.!?]*\s)?are\b)|answer\s+key)\b/iu
 
 /** What is labelled so is nobody's answer. */
 const labelled = /\b(?:verdict|ground\s+truth|grader|answer\s+key|reference|possible\s+values)\s*[:：]/iu

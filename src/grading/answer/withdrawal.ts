@@ -8,7 +8,7 @@ const start = `^[\\s*_>#"'“”(\\-–—.…¹²³†‡\\d\\]]{0,12}(?:(?:but
 const answerWord = `(?:answer|value|number|result|option|choice|letter|solution|total|box)`
 const referent = `(?:this|that|it|all\\s+of\\s+(?:this|that)|(?:the|my|our)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+(?:(?:statement|claim|conclusion|line)\\s+)?above|the\\s+(?:above|previous)\\s+(?:statement|claim|conclusion|line))`
 const be = `(?:\\s+(?:is|was|are|were|would\\s+be|must\\s+be|has\\s+to\\s+be|seems|looks)|${apostrophe}s)`
-const isNot = `(?:${be}(?:\\s+\\w+ly)?\\s+not|\\s+(?:is|was|are|were)n${apostrophe}t|\\s+(?:cannot|can\\s+not|can${apostrophe}t|could\\s+not|couldn${apostrophe}t)(?:\\s+possibly)?\\s+be|\\s+ain${apostrophe}t)`
+const isNot = `(?:${be}(?:\\s+\\w+ly)?\\s+not|\\s+(?:is|was|are|were)n${apostrophe}t|\\s+(?:cannot|can\\s+not|can${apostrophe}t|could(?:\\s+not|n${apostrophe}t))(?:\\s+possibly)?\\s+be|\\s+ain${apostrophe}t)`
 const adverbs = `(?:\\s+(?:\\w+ly|so|all|just|still|also|quite|very|a|the|in\\s+fact)){0,3}`
 const right = `(?:right|correct|true|accurate|so|(?:the|my|a)\\s+(?:right|correct|final|real|actual|true|valid)?\\s*${answerWord})`
 
