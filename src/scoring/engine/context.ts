@@ -19,25 +19,30 @@ export interface StepContext {
   readonly end: Expiry
   /** Limits on what the request may have in progress at once. */
   readonly gates: Gates
-  readonly groups: GroupMembership & GroupWaiting
+  readonly groups: Groups
   /** Groups whose members arrive in separate requests. */
   readonly crossRequestGroups: GroupWaiting
   /** Keeps functions and models open, even after the request ends, until the returned function is called. */
   hold(): () => void
 }
 
-/** Which samples of a request belong together. */
-export interface GroupMembership {
+/** Which samples of a request belong together, and how they wait for each other. */
+export interface Groups {
   /** Whether a sample names its group. One that does not is alone. */
   isNamed(sample: Sample): boolean
   /** The members of a sample's group, in request order. Repeats of the same index and response count once. */
   membersOf(sample: Sample): readonly Sample[]
   /** The size of a sample's group: what its rows claim, or the number that arrived if that is larger. */
   sizeOf(sample: Sample): number
+  /** Calls `done` once, after it has returned. */
+  join(joining: Joining, quorum: Quorum, done: (joined: Joined) => void): void
 }
 
 /** Returned instead of a term when too few members arrived, or this one arrived too late. */
 export const incomplete = Symbol('incomplete')
+
+/** What a member of a group gets: its term, or null if the step is off for it. */
+export type Joined = Term | null | typeof incomplete
 
 /** A member of a group and the context of its request. `row` null: the step is off for this member. */
 export interface Joining {
@@ -57,7 +62,7 @@ export interface Quorum {
   readonly waitMs: number
 }
 
+/** Waits for members that arrive in other requests. */
 export interface GroupWaiting {
-  /** The member's term; null if the step is off for it. */
-  join(joining: Joining, quorum: Quorum): Promise<Term | null | typeof incomplete>
+  join(joining: Joining, quorum: Quorum): Promise<Joined>
 }

@@ -20,6 +20,7 @@ import { RequestGroups } from './groups/request-groups.ts'
 import { type EngineJob, RequestExpiry } from './job.ts'
 import { substitutes, unscored } from './outcome.ts'
 import { SampleRun } from './sample-run.ts'
+import { isOverGroup } from './step.ts'
 
 /** Scores jobs. Each reading of the configs has its own engine. */
 export interface Engine {
@@ -165,7 +166,10 @@ function scoreRows(
       } else take(index, unscored(plan, row.id, row.failure))
       return next < rows.length
     }
-    inSlices(beginOne)?.catch(reject)
+    const begin = () => void inSlices(beginOne)?.catch(reject)
+    const finding = plan.steps.some(isOverGroup) ? groups.find() : null
+    if (finding === null) begin()
+    else finding.then(begin, reject)
   })
 }
 

@@ -1,14 +1,22 @@
 import type { Failure, OffReason, Outcome, Sample, Term } from '../../core/sample/sample.ts'
-import type { CallRow } from '../functions/function-host.ts'
 import type { Expression } from '../plan/expression.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
 import { callRoom, drawRoom, type Gate } from './gate.ts'
-import { groupTerm } from './groups/group-step.ts'
+import { joinGroup } from './groups/group-step.ts'
 import { judgeTerm } from './judge/ask.ts'
 import { drawsOf } from './judge/votes.ts'
 import { lookupIn, outcomeOf } from './outcome.ts'
-import { failedTerm, rowOf, ruleTerm, skippedTerm, type Terms, termNamed } from './step.ts'
+import {
+  failedTerm,
+  isOverGroup,
+  rowOf,
+  ruleTerm,
+  skippedTerm,
+  type Terms,
+  termNamed,
+  unforeseen,
+} from './step.ts'
 
 /** Runs one sample through its plan's steps. Each step begins as soon as the steps that it needs are finished. */
 export class SampleRun {
@@ -54,30 +62,26 @@ export class SampleRun {
     const why = offReason(this.#context, step, this.#sample, this.#terms)
     const gate = this.#context.gates.of(step.models)
     const room = roomOf(step)
-    if (why || isOverGroup(step)) this.#beginOpen(step, at, why)
+    if (isOverGroup(step)) this.#beginOverGroup(step, at, why)
+    else if (why) this.#finishSoon(step, at, why)
     else if (gate.enters(room)) this.#beginWithin(step, at, gate, room)
     else gate.wait(room, () => this.#beginWithin(step, at, gate, room))
   }
 
-  /** Steps that wait for siblings, or that are off, take no room. */
-  #beginOpen(step: PlanStep, at: number, why: OffReason | null): void {
+  /** A step that waits for siblings takes no room, and the siblings wait for one that is off (`why`), too. */
+  #beginOverGroup(step: PlanStep, at: number, why: OffReason | null): void {
     const traced = why ? null : traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
-    const finish = (term: Term): void => this.#finish(at, term, traced)
-    // The members of a group continue together. In a large group, only some continue in each turn of the event loop.
-    const isOfMany = isOverGroup(step) && context.groups.membersOf(this.#sample).length > manyMembers
-    const soon = (term: Term): void => {
-      if (isOfMany) {
-        context.gates.calls.wait(callRoom, () => {
-          context.gates.calls.leave(callRoom)
-          finish(term)
-        })
-      } else finish(term)
-    }
-    openTerm(context, step, this.#sample, rowOf(step, this.#sample, this.#terms), why).then(
-      soon,
-      (error: unknown) => soon(failedTerm(context, step, unforeseen(error))),
+    const row = why ? null : rowOf(step, this.#sample, this.#terms)
+    joinGroup(context, step, this.#sample, row, (term) =>
+      this.#finish(at, term ?? skippedTerm(context, step, why ?? 'skipped'), traced),
     )
+  }
+
+  /** A step that is off takes no room. */
+  #finishSoon(step: PlanStep, at: number, why: OffReason): void {
+    const term = skippedTerm(this.#context, step, why)
+    queueMicrotask(() => this.#finish(at, term, null))
   }
 
   /** The room in the gate is already taken; releases it at the end. */
@@ -129,28 +133,8 @@ export class SampleRun {
   }
 }
 
-/** Members of a group that may continue in one turn of the event loop. */
-const manyMembers = 64
-
-const isOverGroup = ({ kind }: PlanStep): boolean =>
-  kind === 'group-rule' || kind === 'pair' || kind === 'list'
-
 /** Room that a step of one sample takes in the request's gate. */
 const roomOf = (step: PlanStep): number => (step.kind === 'rule' ? callRoom : drawsOf(step).length * drawRoom)
-
-/** The term of a group step, or of a step that is off (`why`). */
-function openTerm(
-  context: StepContext,
-  step: PlanStep,
-  sample: Sample,
-  row: CallRow,
-  why: OffReason | null,
-): Promise<Term> {
-  if (!isOverGroup(step)) return Promise.resolve(skippedTerm(context, step, why ?? 'skipped'))
-  return groupTerm(context, step, sample, why ? null : row).then(
-    (term) => term ?? skippedTerm(context, step, why ?? 'skipped'),
-  )
-}
 
 /** Why a step does not run for this sample; null if it runs. */
 function offReason({ job }: StepContext, step: PlanStep, sample: Sample, terms: Terms): OffReason | null {
@@ -165,13 +149,6 @@ function holds(condition: Expression<boolean>, plan: Plan, terms: Terms): boolea
   const result = condition.evaluate(lookupIn(terms, plan.arithmetic))
   return 'value' in result && result.value
 }
-
-/** A bug in the gateway itself still gives the sample a failure, never a number. */
-const unforeseen = (error: unknown): Failure => ({
-  kind: 'function_error',
-  retryable: false,
-  detail: `internal error in this step: ${error instanceof Error ? error.name : 'no term'}`,
-})
 
 /** A step of one sample with its own trace span. */
 export interface TracedStep {

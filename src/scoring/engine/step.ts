@@ -86,6 +86,17 @@ export const skippedTerm = (context: StepContext, step: PlanStep, why: OffReason
   why,
 })
 
+/** A bug in the gateway itself still gives the sample a failure, never a number. */
+export const unforeseen = (error: unknown): Failure => ({
+  kind: 'function_error',
+  retryable: false,
+  detail: `internal error in this step: ${error instanceof Error ? error.name : 'no term'}`,
+})
+
+/** Whether a step's term depends on all answers of the sample's group. */
+export const isOverGroup = ({ kind }: PlanStep): boolean =>
+  kind === 'group-rule' || kind === 'pair' || kind === 'list'
+
 /** The term of a failed step. Adds the step's name to the failure. */
 export const failedTerm = (context: StepContext, step: PlanStep, failure: Failure): Term => ({
   name: step.name,

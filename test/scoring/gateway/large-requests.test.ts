@@ -1,10 +1,30 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
 import { probesOff } from '../../support/models.ts'
+import { turnsOf } from '../../support/turns.ts'
 
 const judge = { name: 'q', function: 'yes-no-judge', model: 'judge' }
+const ranked = { name: 'ranked', function: 'pairwise-judge', model: 'judge', pairs: { scheme: 'ring' } }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+t.test('a row that waits for its group takes little memory (M2)', async (t) => {
+  const { config } = await testModel(t, 1, { faults: [{ kind: 'hang' }] }, { max_in_flight: 4, ...probesOff })
+  const clock = fakeClock()
+  const gateway = await testGateway(t, { ranked: { models: { judge: config }, steps: [ranked] } }, { clock })
+  const rows = Array.from({ length: 40_000 }, (_, index) =>
+    sampleOf(index % 2 === 0 ? 'yes' : 'no', { id: `${index}`, prompt: 'p', group: { id: '1' } }),
+  )
+  const before = heldBytes()
+  const scoring = outcomesOf(gateway, 'ranked', rows, { deadlineMs: 1000 })
+  while ((gateway.models()[0]?.instances[0]?.inFlight ?? 0) === 0) await turn()
+  const each = (heldBytes() - before) / rows.length
+  t.ok(each < 2000, `${Math.round(each)} bytes for each row`)
+  clock.advance(1000)
+  t.ok((await scoring).every((outcome) => resultOf(outcome) === 'deadline'))
+})
 
 t.test('more questions than the limit in progress are all answered, in order', async (t) => {
   const { config, servers } = await testModel(t, 1, { policy: 'constant', constant: 1 })
@@ -89,3 +109,24 @@ t.test('questions in progress are bounded, and a deadline or disconnect ends eve
     t.equal(waiting(), 0)
   }
 })
+
+t.test('a group of 65,536 rows is found, refused and told in slices (M1)', async (t) => {
+  const { config } = await testModel(t, 1, { policy: 'constant', constant: 1 })
+  const gateway = await testGateway(t, { ranked: { models: { judge: config }, steps: [ranked] } })
+  const rows = Array.from({ length: 65_536 }, (_, index) =>
+    sampleOf(`${index}`, { id: `${index}`, group: { id: '1' } }),
+  )
+  const most = 60
+  const { ms } = await turnsOf(most, async () => {
+    const outcomes = await outcomesOf(gateway, 'ranked', rows)
+    t.ok(outcomes.every((outcome, index) => outcome.id === `${index}` && resultOf(outcome) === 'bad_sample'))
+  })
+  t.ok(ms < most, `${ms} ms`)
+})
+
+/** Bytes of the heap that are in use after a collection. */
+function heldBytes(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
+}

@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { bytesOf } from '../../../core/sample/sample.ts'
-import { eachInSlices, workInSlices } from '../../../core/slices.ts'
+import { workInSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { canonicalJson } from '../../plan/version.ts'
 import { longHash } from '../long-hash.ts'
 
 /** A group's distinct answers, and which of them each row is. */
 export interface Contestants {
-  /** The number of distinct answers. */
+  /** The number of distinct answers; one more than allowed if there are too many. */
   readonly count: number
   readonly rows: readonly CallRow[]
   /** For each row of the group, the index of its answer in `rows`. */
@@ -16,26 +16,11 @@ export interface Contestants {
 
 /**
  * Merges equal answers into one contestant, so that they get the same score and are not compared with each other. The order
- * depends only on the answers, never on their positions in a request. With more than `most` distinct answers, only `count` is
- * set.
+ * depends only on the answers, never on their positions in a request. The reading ends at the first answer beyond `most`; only
+ * `count` is set then.
  */
 export async function distinctAnswers(rows: readonly CallRow[], most: number): Promise<Contestants> {
-  const keys = await workInSlices(rowKeys(rows))
-  const chosen = new Map<string, CallRow>()
-  await eachInSlices(rows.length, (index) => {
-    const row = rows[index] as CallRow
-    const key = keys[index] ?? ''
-    const known = chosen.get(key)
-    if (!known || nameOf(row) < nameOf(known)) chosen.set(key, row)
-  })
-  if (chosen.size > most) return { count: chosen.size, rows: [], places: [] }
-  const order = [...chosen.keys()].sort()
-  const places = new Map(order.map((key, place) => [key, place]))
-  return {
-    count: chosen.size,
-    rows: order.map((key) => chosen.get(key) as CallRow),
-    places: keys.map((key) => places.get(key) ?? 0),
-  }
+  return workInSlices(contestantsOf(rows, most))
 }
 
 /** Distinguishes rows with equal answers, independently of arrival order. */
@@ -46,8 +31,8 @@ const atOnceBytes = 256 * 1024
 /** Longer texts are hashed separately, in slices. A row that contains one exceeds `atOnceBytes`. */
 const longText = atOnceBytes / 2
 
-/** A key for each row. Rows have equal keys if they agree in everything that a question may use. */
-export function* rowKeys(rows: readonly CallRow[]): Generator<void, readonly string[]> {
+function* contestantsOf(rows: readonly CallRow[], most: number): Generator<void, Contestants> {
+  const chosen = new Map<string, CallRow>()
   const keys: string[] = []
   let bytes = 0
   for (const row of rows) {
@@ -58,18 +43,28 @@ export function* rowKeys(rows: readonly CallRow[]): Generator<void, readonly str
       bytes = 0
     }
     bytes += own
-    keys.push(own > atOnceBytes ? yield* keyOfLarge(compared) : digest(canonicalJson(compared)))
+    const key = own > atOnceBytes ? yield* keyOfLarge(compared) : digest(canonicalJson(compared))
+    keys.push(key)
+    const known = chosen.get(key)
+    if (!known || nameOf(row) < nameOf(known)) chosen.set(key, row)
+    if (chosen.size > most) return { count: chosen.size, rows: [], places: [] }
   }
-  return keys
+  const order = [...chosen.keys()].sort()
+  const places = new Map(order.map((key, place) => [key, place]))
+  return {
+    count: chosen.size,
+    rows: order.map((key) => chosen.get(key) as CallRow),
+    places: keys.map((key) => places.get(key) ?? 0),
+  }
 }
 
-/** Questions do not depend on the id, the group or the flags. */
+/** What distinguishes a row's answer: everything that a question may use, which is not its id, its group or its flags. */
 function comparedOf({ sample, earlier }: CallRow): object {
   const { id: _id, group: _group, flags: _flags, ...rest } = sample
   return { ...rest, earlier }
 }
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+const digest = (text: string): string => hash('sha256', text)
 
 /** Replaces each long text by its hash, with a prefix so that no other text collides with it. */
 function* keyOfLarge(value: object): Generator<void, string> {

@@ -1,39 +1,61 @@
 import type { Failure, Sample, Term } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
-import type { StepContext } from '../context.ts'
-import { incomplete } from '../context.ts'
+import { incomplete, type Joined, type StepContext } from '../context.ts'
 import { callRoom } from '../gate.ts'
-import { failedTerm, scoredTerm, skippedTerm } from '../step.ts'
+import { failedTerm, scoredTerm, skippedTerm, unforeseen } from '../step.ts'
 import { distinctAnswers } from './distinct-answers.ts'
 import { listTerms } from './list-step.ts'
 import { pairTerms } from './pair-step.ts'
 import { comparisonsOf } from './ranking.ts'
 
 /**
- * The term of a step over all answers to one prompt, once the sample's group is complete. Null if the step is off for this sample
- * (`row` is null). Never rejects.
+ * Calls `done` once with the term of a step over all answers to one prompt, when the sample's group is complete, and after it has
+ * returned. Null if the step is off for this sample (`row` is null).
  */
-export async function groupTerm(
+export function joinGroup(
   context: StepContext,
   step: PlanStep,
   sample: Sample,
   row: CallRow | null,
-): Promise<Term | null> {
+  done: (term: Term | null) => void,
+): void {
   const { groups, crossRequestGroups, clock, job } = context
-  if (!groups.isNamed(sample)) return row && failedTerm(context, step, unnamed)
+  if (!groups.isNamed(sample)) {
+    queueMicrotask(() => done(row && failedTerm(context, step, unnamed)))
+    return
+  }
   const { min, waitMs } = job.plan.group
   const isCompared = step.kind === 'pair' || step.kind === 'list'
   const size = groups.sizeOf(sample)
   const least = Math.max(min ?? size, isCompared ? 2 : 1)
-  const isSpread = Number.isFinite(waitMs) && size > groups.membersOf(sample).length
   const joining = { context, step, sample, row }
   const quorum = { size, least, waitMs }
-  if (isSpread) job.waitTime?.begin(clock.now())
-  const term = await (isSpread ? crossRequestGroups : groups).join(joining, quorum)
-  if (isSpread) job.waitTime?.end(clock.now())
-  return term === incomplete ? failedTerm(context, step, tooFew(least)) : term
+  const take = (joined: Joined): void =>
+    done(joined === incomplete ? failedTerm(context, step, tooFew(least)) : joined)
+  if (!Number.isFinite(waitMs) || size <= groups.membersOf(sample).length) {
+    groups.join(joining, quorum, take)
+    return
+  }
+  job.waitTime?.begin(clock.now())
+  // The members of a group continue together. Of many in one request, only some continue in each turn of the event loop.
+  const isOfMany = groups.membersOf(sample).length > manyMembers
+  const taken = (joined: Joined): void => {
+    job.waitTime?.end(clock.now())
+    if (!isOfMany) take(joined)
+    else
+      context.gates.calls.wait(callRoom, () => {
+        context.gates.calls.leave(callRoom)
+        take(joined)
+      })
+  }
+  crossRequestGroups
+    .join(joining, quorum)
+    .then(taken, (error: unknown) => taken(failedTerm(context, step, unforeseen(error))))
 }
+
+/** Members of a group that may continue in one turn of the event loop. */
+const manyMembers = 64
 
 /** One term per row, in row order. Never rejects. */
 export async function groupTerms(
@@ -63,7 +85,7 @@ function tooMany({ kind, pairs }: PlanStep, count: number): Failure | null {
   const comparisons = kind === 'pair' ? comparisonsOf(count, pairs) : 0
   const reason =
     count > mostContestants
-      ? `the group has ${count} different answers; at most ${mostContestants} can be compared`
+      ? `the group has more than ${mostContestants} different answers, and at most so many can be compared`
       : comparisons > mostComparisons
         ? `comparing the group's ${count} answers takes ${comparisons} comparisons, and at most ${mostComparisons} are allowed; use pairs.scheme ring`
         : null

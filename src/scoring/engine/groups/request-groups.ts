@@ -1,15 +1,16 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Sample, Term, Unreadable } from '../../../core/sample/sample.ts'
-import { inSlices } from '../../../core/slices.ts'
+import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
+import { eachInSlices, inSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
-import { type GroupMembership, type GroupWaiting, incomplete, type Joining, type Quorum } from '../context.ts'
+import { type Groups, incomplete, type Joined, type Joining, type Quorum } from '../context.ts'
+import { failedTerm, unforeseen } from '../step.ts'
 import { Gathering, type GroupRun } from './waiting.ts'
 
 /**
  * The groups of one request: which rows belong together (by group id, or else by prompt and ground truth), and how they wait for
  * each other. A row that cannot be read is in no group.
  */
-export class RequestGroups implements GroupMembership, GroupWaiting {
+export class RequestGroups implements Groups {
   readonly #finding: Finding
   readonly #clock: Clock
   readonly #run: GroupRun
@@ -41,24 +42,31 @@ export class RequestGroups implements GroupMembership, GroupWaiting {
     return this.#groupOf(sample).size
   }
 
-  /** Waits until every member in this request has joined. */
-  async join(joining: Joining, quorum: Quorum): Promise<Term | null | typeof incomplete> {
+  /**
+   * Waits until every member in this request has joined. `done` is called once for each, in order of arrival, later than `join`
+   * returns; a large group takes several turns of the event loop. Callbacks, because tens of thousands of members may wait, and a
+   * chain of promises for each of them takes kilobytes.
+   */
+  join(joining: Joining, quorum: Quorum, done: (joined: Joined) => void): void {
     const { step, sample } = joining
     const group = this.#groupOf(sample)
-    const member = group.memberFor(sample)
-    const ofStep = this.#waiting.get(step.name) ?? new Map<Group, Waiting>()
-    this.#waiting.set(step.name, ofStep)
-    const waiting = ofStep.get(group) ?? this.#open(joining, quorum)
-    ofStep.set(group, waiting)
-    const { gathering, released } = waiting
-    if (member === sample && !gathering.isOver) gathering.add(sample, joining)
+    let ofStep = this.#waiting.get(step.name)
+    if (!ofStep) {
+      ofStep = new Map()
+      this.#waiting.set(step.name, ofStep)
+    }
+    let waiting = ofStep.get(group)
+    if (!waiting) {
+      waiting = this.#open(joining, quorum, group)
+      ofStep.set(group, waiting)
+    }
+    const { gathering } = waiting
+    waiting.add(joining, done)
+    if (group.memberFor(sample) === sample && !gathering.isOver) gathering.add(sample, joining)
     if (gathering.size === group.members.length) gathering.start(quorum.least, group.members)
-    await released()
-    const results = await gathering.results
-    return results.has(member) ? (results.get(member) ?? null) : incomplete
   }
 
-  #open({ context, step }: Joining, quorum: Quorum): Waiting {
+  #open({ context, step }: Joining, quorum: Quorum, group: Group): Waiting {
     // Once the request is over, nobody waits for the answers.
     const isLate = (): boolean => Number.isFinite(quorum.waitMs) && context.end.signal.aborted
     const gathering = new Gathering<Sample>(async (present) =>
@@ -71,7 +79,7 @@ export class RequestGroups implements GroupMembership, GroupWaiting {
           ),
     )
     gathering.startAfter(this.#clock, quorum)
-    return { gathering, released: releaser(gathering.results) }
+    return new Waiting(gathering, group)
   }
 
   #groupOf(sample: Sample): Group {
@@ -79,10 +87,42 @@ export class RequestGroups implements GroupMembership, GroupWaiting {
   }
 }
 
-interface Waiting {
+/** The rows that wait for the results of one group: its members, and retries of these. */
+class Waiting {
   readonly gathering: Gathering<Sample>
-  /** Resolves once the results exist, for a few members per turn of the event loop. */
-  readonly released: () => Promise<void>
+  readonly #group: Group
+  #joined: { readonly joining: Joining; readonly done: (joined: Joined) => void }[] = []
+  #isScheduled = false
+
+  constructor(gathering: Gathering<Sample>, group: Group) {
+    this.gathering = gathering
+    this.#group = group
+  }
+
+  add(joining: Joining, done: (joined: Joined) => void): void {
+    this.#joined.push({ joining, done })
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    this.gathering.results.then(
+      (results) =>
+        this.#tell(({ sample }) => {
+          const member = this.#group.memberFor(sample)
+          return results.has(member) ? (results.get(member) ?? null) : incomplete
+        }),
+      (error) => this.#tell(({ context, step }) => failedTerm(context, step, unforeseen(error))),
+    )
+  }
+
+  /** Rows that join after the results exist are told by a later call. */
+  #tell(joinedOf: (joining: Joining) => Joined): Promise<void> | null {
+    const told = this.#joined
+    this.#joined = []
+    this.#isScheduled = false
+    return eachInSlices(told.length, (index) => {
+      const one = told[index]
+      if (one) one.done(joinedOf(one.joining))
+    })
+  }
 }
 
 /** Answers to one prompt. */
@@ -113,24 +153,6 @@ class Group {
     if (index === undefined) return sample
     return this.#byIndex.get(index)?.get(sample.response) ?? sample
   }
-}
-
-/** Members of a group that are notified per turn of the event loop. */
-const releasedAtOnce = 512
-
-/** Waits for an event that tens of thousands may wait for. Notifies them in order of arrival. */
-function releaser(end: Promise<unknown>): () => Promise<void> {
-  const waiting: (() => void)[] = []
-  let isOver = false
-  let at = 0
-  const releaseSome = (): void => {
-    const until = Math.min(waiting.length, at + releasedAtOnce)
-    while (at < until) waiting[at++]?.()
-    if (at < waiting.length) setImmediate(releaseSome)
-    else isOver = true
-  }
-  end.then(releaseSome, releaseSome)
-  return () => (isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)))
 }
 
 /** Finds groups on first use, because most plans have no group step. */

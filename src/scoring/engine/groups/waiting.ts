@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { Term } from '../../../core/sample/sample.ts'
+import { eachInSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { Joining, Quorum, StepContext } from '../context.ts'
@@ -66,23 +67,33 @@ export class Gathering<Member> {
     if (this.#isOver) return
     this.#isOver = true
     this.#stopWaiting()
-    const arrived = [...members].flatMap((member) => {
-      const entry = this.#entries.get(member)
-      return entry ? [[member, entry] as const] : []
-    })
-    this.#resolve(this.#runFor(arrived, least).finally(() => this.#entries.clear()))
+    this.#resolve(this.#runFor([...members], least).finally(() => this.#entries.clear()))
   }
 
-  async #runFor(arrived: readonly (readonly [Member, Joining])[], least: number): Promise<Results<Member>> {
+  /** A group may have tens of thousands of members, so all that is done for each is done in slices. */
+  async #runFor(members: readonly Member[], least: number): Promise<Results<Member>> {
+    const results = new Map<Member, Term | null>()
+    const arrived: Joining[] = []
+    const present: Joining[] = []
+    const asking: Member[] = []
+    const gathered = eachInSlices(members.length, (index) => {
+      const member = members[index] as Member
+      const entry = this.#entries.get(member)
+      if (!entry) return
+      results.set(member, null)
+      arrived.push(entry)
+      if (entry.row === null) return
+      present.push(entry)
+      asking.push(member)
+    })
+    if (gathered !== null) await gathered
     if (arrived.length < least) return new Map()
-    const results = new Map<Member, Term | null>(arrived.map(([member]) => [member, null]))
-    const present = arrived.filter(([, { row }]) => row !== null)
     if (present.length === 0) return results
-    const terms = await this.#run(
-      present.map(([, entry]) => entry),
-      arrived.map(([, entry]) => entry),
-    )
-    for (const [index, [member]] of present.entries()) results.set(member, terms[index] ?? null)
+    const terms = await this.#run(present, arrived)
+    const told = eachInSlices(asking.length, (index) => {
+      results.set(asking[index] as Member, terms[index] ?? null)
+    })
+    if (told !== null) await told
     return results
   }
 }

@@ -222,10 +222,14 @@ class RunMonitor {
       yield
       const row = rows[places[0] ?? 0]
       const group = row && 'group' in row ? row.group : undefined
-      const members = places.map(memberOf)
+      const members: Member[] = []
+      for (const place of places) {
+        members.push(memberOf(place))
+        if (members.length % rowsPerSlice === 0) yield
+      }
       const isWhole = !group || (members.length > 1 && members.length >= (group.size ?? 0))
       const whole = isWhole ? [members] : this.#groups.add(group, members)
-      for (const one of whole) countGroup(stats, one)
+      for (const one of whole) yield* countGroup(stats, one, rowsPerSlice)
     }
     return raised
   }
