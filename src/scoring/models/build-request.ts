@@ -137,6 +137,7 @@ export function bytesOfInput(input: RenderedInput[keyof RenderedInput]): number 
     else
       for (const piece of RenderedMessage.piecesOf(part))
         if (typeof piece === 'string') characters += piece.length
+        else if (typeof piece.json !== 'string') characters += piece.text.length
   }
   return 2 * characters
 }

@@ -1,9 +1,11 @@
 import t from 'tap'
+import { drained } from '../../../src/core/slices.ts'
 import { closing, opening } from '../../../src/scoring/engine/guard/guarded-question.ts'
 import {
   bodyOf,
   knownText,
   questionJson,
+  quoted,
   RenderedMessage,
 } from '../../../src/scoring/models/interface/question-json.ts'
 import { failureOf, judge } from '../../support/models.ts'
@@ -267,6 +269,8 @@ t.test('a request body holds exactly the question, whatever its characters and l
     if (JSON.stringify(read(messages)) !== JSON.stringify(messages))
       t.fail(`messages, ${length}, SEED=${seed}`)
     if (read(text) !== text) t.fail(`a text, ${length}, SEED=${seed}`)
+    const long = [new RenderedMessage('user', [drained(quoted(text))])]
+    if (JSON.stringify(read(long)) !== JSON.stringify(long)) t.fail(`a long value, ${length}, SEED=${seed}`)
   }
   t.strictSame(read([]), [])
   t.end()

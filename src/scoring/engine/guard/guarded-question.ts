@@ -13,7 +13,9 @@ import { fullGuard, type GuardConfig } from '../../models/interface/model-config
 import {
   type KnownText,
   knownText,
+  type LongText,
   type Piece,
+  quoted,
   RenderedMessage,
 } from '../../models/interface/question-json.ts'
 import { longHash } from '../long-hash.ts'
@@ -44,6 +46,8 @@ export interface ReadyValue {
   readonly raw: string
   readonly seal: Seal
   readonly text: string
+  /** The text with its JSON; null for a text of its own, which is no part of a message. */
+  readonly piece: LongText | null
   readonly found: ReadonlySet<string>
 }
 
@@ -59,7 +63,7 @@ export function* readyValue(
   const seal = yield* sealing(raw, secret)
   yield
   const text = yield* neutralising(raw, partsFor(ask, guard), found)
-  return { raw, seal, text, found }
+  return { raw, seal, text, piece: ask === 'embed' ? null : yield* quoted(text), found }
 }
 
 /** A model that does not write verdicts needs no verdicts broken. */
@@ -197,8 +201,10 @@ function filled(
     // Without a fence, adjacent values are one text: a token could span their boundary.
     open += raw
     if (!isFenced && literal === '' && index + 1 < values.length) continue
-    const value =
-      open === raw ? (known?.text ?? neutralised(raw, parts, found)) : neutralised(open, parts, found)
+    const value: Piece =
+      open === raw
+        ? (known?.piece ?? known?.text ?? neutralised(raw, parts, found))
+        : neutralised(open, parts, found)
     open = ''
     if (isFenced) texts.push(opening(nonce), value, closing(nonce), knownText(literal))
     else texts.push(value, knownText(literal))
