@@ -93,7 +93,8 @@ export class ChunkQueue {
     const share = Math.ceil(lane.length / shares)
     const chunk: WaitingJob[] = []
     let ms = 0
-    while (chunk.length < jobs && ms < workMs) {
+    let chars = 0
+    while (chunk.length < jobs && ms < workMs && chars < fullChars) {
       if (chunk.length >= share && ms >= leastMs) break
       const next = lane.first
       if (!next) break
@@ -105,6 +106,7 @@ export class ChunkQueue {
         continue
       }
       ms += isAlone ? workMs : (this.#expectedMs.get(next.job.name) ?? 0)
+      chars += charsOf(next.job)
       chunk.push(next)
     }
     return chunk
@@ -196,6 +198,17 @@ export class ChunkQueue {
       for (const { jobs, spentMs } of lanes.values()) if (jobs.length > 0) least = Math.min(least, spentMs)
     return Number.isFinite(least) ? least : this.#quick.spentMs
   }
+}
+
+/** A chunk with more characters is full: copying it to a thread is one piece of work, and 32 MiB block the event loop for 60 ms. */
+const fullChars = 1024 * 1024
+
+/** Characters of a job's prompts and responses. */
+function charsOf(job: FunctionJob): number {
+  if (job.type !== 'call') return 0
+  let chars = 0
+  for (const { sample } of job.rows) chars += sample.prompt.length + sample.response.length
+  return chars
 }
 
 /** A job in the queue. */

@@ -1,5 +1,5 @@
 import type { Failure, Term } from '../../../core/sample/sample.ts'
-import { workInSlices } from '../../../core/slices.ts'
+import { turnFor, workInSlices } from '../../../core/slices.ts'
 import { deviation, mean } from '../../../core/statistics/summary.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
@@ -165,6 +165,9 @@ export async function compared(
 
 /** The probability that the first of two rows is better. */
 async function preferred(context: StepContext, step: PlanStep, rows: readonly CallRow[]) {
+  // Long answers are copied to the function's thread: one pair in each turn of the event loop.
+  const turn = turnFor(rows.reduce((sum, { sample }) => sum + sample.response.length, 0))
+  if (turn !== null) await turn
   const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows })
   if (asked.status !== 'question') {
     return { status: 'failed', failure: asked.status === 'failed' ? asked.failure : noQuestion } as const
