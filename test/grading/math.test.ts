@@ -152,6 +152,24 @@ t.test('an answer that the words or marks around it take back does not count', a
     '\\iffalse \\boxed{42} \\fi',
     '% \\boxed{42}\nNo answer.',
     'The difference is $5x$ - $\\boxed{42}$.',
+    '$\\frac{1}{\\boxed{42}}$',
+    '$\\frac{\\boxed{42}}{2}$',
+    '$\\log\\boxed{42}$',
+    '$f(\\boxed{42})$',
+    '$x^{\\boxed{42}}$',
+    '$\\boxed{42}\\pi$',
+    '$\\boxed{42}i$',
+    '$\\boxed{42}{,}000$',
+    '$\\boxed{42}.5$',
+    'It is $\\boxed{42}$ or maybe $43$.',
+    '\\boxed{42}. Actually 43.',
+    'Answer: 42. Actually 43.',
+    'The answer is on page 42.',
+    'The answer is given by equation (42).',
+    'The answer is left to the reader (42 lines of algebra).',
+    'The answer is the 42nd prime.',
+    'The answer is niet 42.',
+    'The answer is 42+.',
   ])
   each(t, '42', true, [
     'The largest possible value of $n$ is therefore $\\boxed{42}$.',
@@ -161,8 +179,34 @@ t.test('an answer that the words or marks around it take back does not count', a
     'So:\n\n> $\\boxed{42}$',
     'So:\n\n- $\\boxed{42}$',
     'We ~~guess~~ compute \\boxed{42}.',
+    '$\\Large\\boxed{42}$',
+    '$\\therefore \\boxed{42}$',
+    '$\\boxed{42}\\text{ cm}$',
+    '$\\boxed{42}$ or $\\frac{84}{2}$.',
+    '\\boxed{42}. Actually 42 is the only one.',
+    'The answer is therefore 42.',
+    '答案：共42个。',
     '<b>So</b> it is <b>\\boxed{42}</b>.',
   ])
+})
+
+t.test('a degree sign after a box belongs to it', async (t) => {
+  each(t, '60^\\circ', true, ['$\\boxed{60}^\\circ$', '$\\boxed{60}^{\\circ}$', '\\boxed{60^\\circ}'])
+  each(t, '61^\\circ', false, ['$\\boxed{60}^\\circ$'])
+})
+
+t.test('a rule that reads only boxes knows a later answer of another kind', async (t) => {
+  for (const [response, wanted] of [
+    ['So we get $\\boxed{42}$. The final answer is 43.', 'contradiction'],
+    ['\\boxed{42}\n\n#### 43', 'contradiction'],
+    ['So we get $\\boxed{42}$. The final answer is 42.', null],
+    ['So we get $\\boxed{\\frac12}$. The final answer is 0.5.', null],
+    ['So we get $\\boxed{\\sqrt{17}}$. The final answer is 4.12.', null],
+    ['So we get $\\boxed{42}$. The answer is in metres.', null],
+  ] as const) {
+    const found = finalStatement(response, true)
+    t.equal('reason' in found ? found.reason : null, wanted, response)
+  }
 })
 
 t.test('a ground truth may be a whole solution', async (t) => {

@@ -222,7 +222,7 @@ function gluedTo(text: string, place: Place): Objection | null {
   )
     return 'extended'
   if (
-    /^[\d^!]|^\s*(?:[+×÷/^]|\\(?:neg|lnot|sim|not|times|cdot|pm|div|cdots|dots|frac|sqrt))|^\s?-\s?\d|^\s*[*]\s*\d/.test(
+    /^(?!\^\s*\{?\s*\\(?:circ|degree))[\d^!]|^\s*(?:[+×÷/]|\^(?!\s*\{?\s*\\(?:circ|degree))|\\(?:neg|lnot|sim|not|times|cdot|pm|div|cdots|dots|frac|sqrt))|^\s?-\s?\d|^\s*[*]\s*\d/.test(
       after,
     )
   )

@@ -100,9 +100,11 @@ class Comparer {
       const same = equalRelations(gold, answer) ?? this.assignments(gold, answer)
       if (same) return same
     }
-    const [want, have] = [assigned(gold), assigned(answer)]
+    const [want, have] = [assigned(gold), assigned(answer) ?? total(answer)]
     if (have && gold.kind !== 'relation') return this.equal(gold, plainForm(have))
     if (want && answer.kind !== 'relation') return this.equal(plainForm(want), answer)
+    const [wanted, given] = [setOfName(gold), setOfName(answer)]
+    if (wanted && given && wanted.name === given.name) return this.equal(wanted.set, given.set)
     const interval = gold.kind === 'relation' && isGrouping(answer) ? intervalOf(gold) : null
     if (interval) return this.equal(interval, answer)
     if (answer.kind !== 'relation' || gold.kind === 'relation') return null
@@ -124,7 +126,12 @@ class Comparer {
       const values = (items: readonly Expression[]): Expression[] =>
         items.map((item) => assigned(item) ?? item)
       const named = gold.items.every(assigned) && answer.items.every(assigned)
-      if (named || gold.items.some(assigned) === answer.items.some(assigned))
+      if (
+        named ||
+        namesOne(gold) ||
+        namesOne(answer) ||
+        gold.items.some(assigned) === answer.items.some(assigned)
+      )
         return this.unordered(gold.items, answer.items)
       return this.ordered(values(gold.items), values(answer.items)) ?? this.alone(gold, answer)
     }
@@ -218,6 +225,31 @@ class Comparer {
     const [want, have] = [ratioQuotients(gold), ratioQuotients(answer)]
     return sameUnits(gold, answer) ? this.ordered(want, have) : null
   }
+}
+
+/** `x = 1 or x = 2`, `x_1 = 1, x_2 = 2`: several values of one name. */
+function namesOne({ items }: Of<'list'>): boolean {
+  const names = items.map((item) => {
+    const name = item.kind === 'relation' && assigned(item) ? item.sides[0] : undefined
+    return name?.kind === 'symbol' ? name.name.replace(/_\d+$/, '') : null
+  })
+  return names.length > 1 && names[0] !== null && new Set(names).size === 1
+}
+
+/** The value of `m + n = 42`: a sum of unknowns is a name for it. */
+function total(of: Expression): Expression | null {
+  if (of.kind !== 'relation' || of.sides.length !== 2 || of.ops[0] !== '=') return null
+  const [name, value] = of.sides
+  const isTotal = name?.kind === 'sum' && name.terms.every((term) => term.kind === 'symbol')
+  return isTotal && value && namesIn(value).length === 0 ? value : null
+}
+
+/** The set that `x \in S` or `1 < x < 2` gives a name. */
+function setOfName(of: Expression): { readonly name: string; readonly set: Expression } | null {
+  if (of.kind !== 'relation') return null
+  const set = of.ops[0] === 'in' ? assigned(of) : intervalOf(of)
+  const name = of.sides.find((side) => side.kind === 'symbol')
+  return set && name?.kind === 'symbol' ? { name: name.name, set } : null
 }
 
 /** `{1,2}` in plain braces, or `x = 1, y = 2`, may stand for (1, 2). A bare list has no order and no brackets. */

@@ -71,7 +71,7 @@ abstract class TermReader extends AtomReader {
     const spaced = this.peek()?.spaced === true
     const isNumber = this.peek()?.kind === 'number'
     const next = this.factor()
-    if (!isNumber) return this.mixed(value, next)
+    if (!isNumber || isImaginary(value)) return this.mixed(value, next)
     // `1 1/2` is the only case of two adjacent numbers.
     if (value.kind !== 'number' || !spaced || next.kind !== 'number' || !this.takes('/')) throw notMathematics
     return this.mixed(value, { kind: 'quotient', over: next, under: this.factor() })
@@ -81,7 +81,8 @@ abstract class TermReader extends AtomReader {
   private beginsFactor(after: Expression): boolean {
     const token = this.peek()
     if (token === undefined || after.kind === 'percent') return false
-    if (token.kind === 'number') return after.kind === 'number' || after.kind === 'quotient'
+    if (token.kind === 'number')
+      return after.kind === 'number' || after.kind === 'quotient' || isImaginary(after)
     if (token.kind === 'name')
       return !(token.text === 'U' && (after.kind === 'tuple' || after.kind === 'set'))
     if (token.kind === 'command')
@@ -139,7 +140,8 @@ abstract class TermReader extends AtomReader {
   private based(of: Expression): Expression {
     const subscript = this.subscript()
     if (subscript === '_') return of
-    const base = Number(subscript.slice(1))
+    const word = subscript.slice(1)
+    const base = Number(bases.get(word) ?? word)
     const whole = of.kind === 'number' && of.decimals === null && of.value.d === 1n && of.value.n >= 0n
     if (!whole || !(base >= 2 && base <= 36)) throw notMathematics
     return { kind: 'numeral', digits: `${of.value.n}`, base }
@@ -171,11 +173,22 @@ abstract class TermReader extends AtomReader {
   }
 }
 
+const isImaginary = (of: Expression): boolean => of.kind === 'constant' && of.name === 'i'
+
+/** Bases in words: `204_{\text{five}}`. */
+const bases: ReadonlyMap<string, number> = new Map(
+  'two three four five six seven eight nine ten eleven twelve'.split(' ').map((word, k) => [word, k + 2]),
+)
+
 const hasSymbols = (of: Expression): boolean => of.kind === 'symbol' || children(of).some(hasSymbols)
 
 /** Text that says more than a unit and may take the number back, whatever the truth says. */
 const isRemark = (unit: string): boolean =>
   /\b(?:not?|n?or|and|but|maybe|perhaps|wrong|false|is|isn't|if|never)\b|[?!]/i.test(unit)
+
+/** Words that make of a value another one. */
+const changing =
+  /\b(?:twice|thrice|half|double|triple|quadruple|squared?|cubed?|root|minus|negative|without|except|opposite|inverse|reciprocal|more|less|fewer|least|most|guess|times|per|incorrect|than|about|approximate\w*)\b/i
 
 const relations: ReadonlySet<string> = new Set(['=', '<', '>', '<=', '>=', '!=', '~', 'in', 'to'])
 const combinations: ReadonlySet<string> = new Set(['union', 'intersection', 'difference'])
@@ -183,7 +196,7 @@ const combinations: ReadonlySet<string> = new Set(['union', 'intersection', 'dif
 class AnswerReader extends TermReader {
   whole(): Expression {
     this.takes('=')
-    const value = this.list()
+    const value = this.fraction()
     this.takes('.')
     while (this.takes(',') || this.takes(';'));
     if (this.peek() !== undefined) throw notMathematics
@@ -215,7 +228,7 @@ class AnswerReader extends TermReader {
   }
 
   relation(): Expression {
-    const sides = [this.combination()]
+    const sides = [this.label() ?? this.combination()]
     const ops: RelationOperator[] = []
     for (;;) {
       const token = this.peek()
@@ -226,6 +239,20 @@ class AnswerReader extends TermReader {
       sides.push(this.combination())
     }
     return ops.length === 0 && sides[0] ? sides[0] : { kind: 'relation', sides, ops }
+  }
+
+  /** What an answer is called in words: `\text{Area} = 42`. null: no such name. */
+  private label(): Expression | null {
+    let words = 0
+    while (this.peek(words)?.kind === 'text') words++
+    if (words === 0 || !this.isSign('=', words)) return null
+    const name = this.tokens
+      .slice(this.at, this.at + words)
+      .map(({ text }) => text)
+      .join(' ')
+    if (!/^[\p{L} ]{2,40}$/u.test(name) || isRemark(name) || changing.test(name)) return null
+    this.at += words
+    return { kind: 'symbol', name: `text ${name}` }
   }
 
   private combination(): Expression {

@@ -96,7 +96,7 @@ export abstract class AtomReader extends Cursor {
   private enclosed({ text }: Token): Expression {
     if (text === '(' || text === '[') return this.brackets(text)
     if (text === '{') {
-      const inner = this.list()
+      const inner = this.fraction()
       this.needs('}')
       return inner.kind === 'list' ? { ...inner, braced: true } : inner
     }
@@ -108,6 +108,12 @@ export abstract class AtomReader extends Cursor {
       return { kind: 'call', name: text.slice(0, -1), args: [of] }
     }
     throw notMathematics
+  }
+
+  /** A list, or a fraction of plain TeX: `{1 \over 2}`. */
+  protected fraction(): Expression {
+    const over = this.list()
+    return this.takesCommand('over') ? { kind: 'quotient', over, under: this.list() } : over
   }
 
   private brackets(open: '(' | '['): Expression {

@@ -4,6 +4,7 @@ import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
 import { boxContent, lastBox } from '../latex.ts'
 import { afterThink, isNested } from '../tags.ts'
+import { differ, isPartOfFormula, isReplaced } from './around.ts'
 import { readAnswer } from './read-answer.ts'
 
 const boxOpening = /\\(?:boxed|fbox)\s{0,9}\{/g
@@ -103,11 +104,21 @@ function lastExpression(text: string): string | null {
     return null
   const after = text.slice(last.end)
   if (/^\s*\\(?:text|mathrm|operatorname)/.test(after)) return null
+  if (isElsewhere(text.slice(Math.max(0, start - 40), start), after.slice(0, 60))) return null
   const next = followUp(after, noOther)
   if (next !== null && next !== 'several_answers') return null
   if (isWithdrawn(after, noOther)) return null
   return group.map((candidate) => candidate.text.replace(/[\s,.;]+$/, '')).join(', ')
 }
+
+const located =
+  /\b(?:page|line|section|step|equation|eq|exercise|problem|question|chapter|footnote|appendix|theorem|lemma|case)s?\.?\s*[#(]*\$?$/i
+
+/** Whether a number counts or names something beside the answer: `on page 42`, `(42 lines of proof)`, `the 42nd prime`. */
+const isElsewhere = (before: string, after: string): boolean =>
+  located.test(before) ||
+  (/\(\s*\$?$/.test(before) && /^\$?\s*\p{L}+\s+\p{L}[^()]*\)/u.test(after)) ||
+  /^(?:st|nd|rd|th)\s+\p{L}|^\s*\+/u.test(after)
 
 function candidates(text: string): Candidate[] {
   const found: Candidate[] = []
@@ -170,7 +181,7 @@ function number(text: string, start: number, written: string): Candidate | null 
   const isMinus = written.startsWith('-') && /[\s(=:$]/.test(before)
   const plain = written.startsWith('-') && !isMinus ? written.slice(1) : written
   const at = start + written.length - plain.length
-  if (/[\p{L}\d_]/u.test(text[at - 1] ?? ' ')) return null
+  if (/[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\d_]/u.test(text[at - 1] ?? ' ')) return null
   // Part of a power, an index or a struck number, or disguised by what hangs on it.
   if (/[\^_~]\{?$/.test(text.slice(Math.max(0, at - 2), at))) return null
   if (/^(?:[\p{M}\p{Cf}~^_!…吗]|\.\.)/u.test(text.slice(at + plain.length, at + plain.length + 2)))
@@ -194,6 +205,8 @@ const endOfSentence = new RegExp(String.raw`${endOfAny}(?<!\.)[.!?]\s*$`, 'u')
 /** Without the exclamation mark, which is a factorial there. */
 const endOfLabelled = new RegExp(String.raw`${endOfAny}(?<!\.)[.?]\s*$`, 'u')
 const percent = /^\s*\$?\s*(?:\\?%|percent\b|pct\b)/
+
+const degrees = /^\s*\^\s*(?:\\circ|\{\s*\\circ\s*\})/
 
 /** Why a response commits to no answer. */
 export interface Unstated {
@@ -243,7 +256,22 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
     text: statement.words,
   }
   const objection = objectionAround(text, place, { answer: '', rest }, anyExpression)
-  return objection === null || objection === 'several_answers' ? statement : { reason: objection }
+  if (objection !== null && objection !== 'several_answers') return { reason: objection }
+  if (isBox && isPartOfFormula(text, start, end)) return { reason: 'extended' }
+  const answer = statement.expression ?? statement.words
+  if (isReplaced(answer, isBox ? text.slice(end) : rest + text.slice(end))) return { reason: 'withdrawn' }
+  // A rule that reads only boxes still knows what else announces an answer.
+  const later = boxOnly ? announcedAfter(text, end) : null
+  return later !== null && differ(answer, later) ? { reason: 'contradiction' } : statement
+}
+
+/** The expression that the last announcement after a box consists of. null: none, or it has other words. */
+function announcedAfter(text: string, end: number): string | null {
+  const phrase = Array.from(text.slice(end).slice(-longestResponse).matchAll(phrases)).at(-1)
+  if (phrase === undefined) return null
+  const from = Math.max(end, text.length - longestResponse) + phrase.index + phrase[0].length
+  const found = announcedIn(text.slice(from, from + 400), true)
+  return found === null ? null : wholeExpression(found.statement.words)
 }
 
 /** Rules that want a box take no other frame, and a box of one token without braces: `\\boxed 5`. */
@@ -287,7 +315,9 @@ function inBoxes(text: string, boxed: BoxedAnswer | null): Placed | null {
   if (boxed === null) return null
   const words = boxed.contents.join(', ')
   const isPercent = percent.test(text.slice(boxed.end, boxed.end + 20)) && !/%|percent/.test(words)
-  const statement = { words, expression: isPercent ? `${words}%` : words }
+  const isDegrees = degrees.test(text.slice(boxed.end, boxed.end + 20)) && !/circ|degree|°/.test(words)
+  const expression = isPercent ? `${words}%` : isDegrees ? `${words}^\\circ` : words
+  const statement = { words: isDegrees ? expression : words, expression }
   return { statement, start: boxed.start, end: boxed.end, rest: '', isBox: true }
 }
 
@@ -307,7 +337,8 @@ function announcedIn(
     wholeExpression(sentence) ??
     (isProseOnly(sentence) ? lastExpression(sentence) : null) ??
     sentence.slice(0, 200)
-  const isWeak = expression !== sentence && leadWithin(leadOf(sentence)) !== null
+  const isWeak =
+    expression !== sentence && (leadWithin(leadOf(sentence)) !== null || isForeign(leadOf(sentence)))
   const statement = { words: sentence, expression: isWeak ? null : expression }
   return { statement, length: lead + line.length, rest: line.slice(end) }
 }
@@ -318,6 +349,15 @@ const isProseOnly = (sentence: string): boolean =>
     .replace(/\$[^$]*\$|\\\([^)]*\\\)|\\\[[^\]]*\\\]|\\begin\{([a-z]+)\}[\s\S]*?\\end\{\1\}/g, ' ')
     .replace(/\\[$%#&_,;:! ]/g, ' ')
     .includes('\\')
+
+/** Words that may stand alone between "is" and an expression. Any other one may deny it, in whatever language. */
+const leading = new Set(
+  `the a an at in to of be that equal equals number value option choice just now also only still then thus hence therefore
+  indeed exact found given always again zero positive negative minus usd eur rs approx about around over under donc ainsi
+  quindi dunque entonces pues portanto also somit daher genau x y n is are both`.split(/\s+/),
+)
+const isForeign = (lead: string): boolean =>
+  /^\s*\p{Ll}{2,}\s*$/u.test(lead) && !/ly\s*$/.test(lead) && !leading.has(lead.trim())
 
 /** The words of a sentence before its first expression. */
 const leadOf = (sentence: string): string => /^[^\d$\\]*/.exec(sentence)?.[0] ?? ''

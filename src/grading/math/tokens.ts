@@ -47,6 +47,8 @@ const numeral =
 const bracketed = /\d+(?:\.\d*)?|\.\d+/y
 const repeating = /\\(?:overline|bar|dot)\s*(?:\{(\d+)\}|(\d))/y
 const ordinal = /\^?\{?(?:\\text\{)?(?:st|nd|rd|th)(?![A-Za-z])\}{0,2}/y
+/** The space below a row: `\\\\[4pt]`. */
+const rowGap = /\s*\[\s*-?[\d.]{1,8}\s*(?:pt|em|ex|mm|cm|in|mu)\s*\]/y
 const command = /\\(?:([A-Za-z]+)\*?|([\s\S]?))/y
 const letters = /[A-Za-z]+|[\u0080-\uffff]+/y
 const pairSigns = /<=|>=|!=|==|\*\*|:=|->/y
@@ -133,8 +135,10 @@ class Lexer {
     const [, name, single] = this.match(command) ?? []
     if (name !== undefined) this.named(name)
     else if (single === '{' || single === '}') this.push('sign', `set${single}`)
-    else if (single === '\\') this.push('sign', 'row')
-    else if (single === '%') this.push('sign', '%')
+    else if (single === '\\') {
+      this.push('sign', 'row')
+      this.match(rowGap)
+    } else if (single === '%') this.push('sign', '%')
     else if (single === '|') this.push('sign', '|')
     else this.spaced = true
   }

@@ -11,7 +11,7 @@ import { repaired } from './tokens.ts'
 import { numberInWords } from './units.ts'
 
 const style =
-  /\\(?:text|mathrm|mbox|textbf|textnormal|textit|mathbf|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s]|~(?!~)/g
+  /\\(?:text|mathrm|mbox|textbf|textrm|textsf|texttt|textup|emph|textnormal|textit|mathbf|mathit|mathsf|boldsymbol|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s]|~(?!~)/g
 const sameInAnyCase = /^(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{4,}|[Yy][Ee][Ss]|[Nn][Oo])$/u
 
 /**
