@@ -22,7 +22,17 @@ let [passed, failed] = [0, 0]
 for (const attack of chosen) {
   target ??= await openTarget()
   try {
-    write(await target.strike(attack))
+    let cost = await target.strike(attack)
+    if (broken(cost) !== null) {
+      // What earlier requests left, or another process of the machine, may have broken the bound: once more, in a new process.
+      write(cost, ' (again, in a new process)')
+      await target.stop()
+      target = await openTarget()
+      cost = await target.strike(attack)
+    }
+    write(cost)
+    if (broken(cost) === null) passed += 1
+    else failed += 1
   } catch (error) {
     failed += 1
     process.stdout.write(`| ${attack.name} | | ENDED: ${(error as Error).message.split('\n')[0]} |\n`)
@@ -34,11 +44,9 @@ await target?.stop()
 process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exitCode = failed > 0 ? 1 : 0
 
-function write(cost: Cost): void {
+function write(cost: Cost, note = ''): void {
   const { name, bytes, statuses, wallMs, blockMs, cpuMs, peakMib, slowness } = cost
   const fault = broken(cost)
-  if (fault === null) passed += 1
-  else failed += 1
   const cells = [
     name,
     (bytes / 2 ** 20).toFixed(1),
@@ -50,5 +58,5 @@ function write(cost: Cost): void {
     peakMib.toFixed(0),
     slowness.toFixed(1),
   ]
-  process.stdout.write(`| ${cells.join(' | ')} |${fault === null ? '' : ` FAILED: ${fault}`}\n`)
+  process.stdout.write(`| ${cells.join(' | ')} |${fault === null ? '' : ` FAILED: ${fault}${note}`}\n`)
 }
