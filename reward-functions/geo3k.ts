@@ -16,12 +16,13 @@ export default defineRule({
   range: [0, 1],
   parts: ['accuracy', 'format'],
   score({ sample: { response }, truth: { wanted, read }, options: { mode } }) {
-    const shaped = isShaped(response)
+    const text = mode === 'published' ? response : trimSpace(response)
+    const shaped = isShaped(text)
     if (mode === 'published' || read === null) {
       const extracted = boxed(response) ?? 'None'
       return verdict(primeGrade(extracted, wanted, true), shaped, extracted)
     }
-    if (!shaped || isBlankThinking(response)) return verdict(false, false, null)
+    if (!shaped || isBlankThinking(text)) return verdict(false, false, null)
     const { extracted, reason } = verifyBoxed(read, response)
     return verdict(reason === null, extracted !== null && !isBlank(extracted), extracted)
   },

@@ -229,6 +229,20 @@ t.test('npg-muse-math keeps its contract', async (t) => {
   })
 })
 
+t.test('white space before the thinking and line ends of either kind cost nothing', async (t) => {
+  for (const response of [
+    '\n<think>\nBy Thales.\n</think>\n\\boxed{5}',
+    '<think>\r\nBy Thales.\r\n</think>\r\n\\boxed{5}',
+  ]) {
+    t.equal(scored(geo3k, { response, groundTruth: '5' })?.value, 1, 'geo3k')
+    const [plain, given] = [response.trimStart().replaceAll('\r', ''), response].map(
+      (text) => scored(npgMuseMath, answer(text, '5'))?.value,
+    )
+    t.equal(given, plain, 'npg-muse-math')
+    t.ok((given ?? 0) > 1)
+  }
+})
+
 t.test('npg-muse-math: parts are reported apart', async (t) => {
   t.match(scored(npgMuseMath, answer(`${thought}${loop}\\boxed{0.5}`)), {
     value: 2,
