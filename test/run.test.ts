@@ -1,0 +1,65 @@
+/** `npm test` passes only if each file ran to its end and all its tests passed. */
+import { execFile } from 'node:child_process'
+import t from 'tap'
+
+const run = (args: readonly string[]): Promise<{ code: unknown; text: string }> =>
+  new Promise((done) =>
+    execFile(process.execPath, ['dist/test/run.js', ...args], (error, text) =>
+      done({ code: error ? error.code : 0, text }),
+    ),
+  )
+
+const passes =
+  "import t from 'tap'\nt.test('one', async (t) => { t.pass('it passes'); t.skip('not here') })\n"
+const bad = {
+  'an assertion that fails': ["import t from 'tap'\nt.equal(1, 2, 'they are equal')\n", 'exit code 1'],
+  'an end before its tests': [
+    "import t from 'tap'\nt.test('one', async () => process.reallyExit(0))\n",
+    'it ended before its tests did',
+  ],
+  'no test': ["import 'tap'\n", 'it ended before its tests did'],
+  'a promise that nobody waits for': [
+    "import t from 'tap'\nt.test('one', async () => {})\nsetTimeout(() => Promise.reject(new Error('it is late')), 1)\n",
+    'exit code 1',
+  ],
+  'an error that nobody catches': [
+    "import t from 'tap'\nt.test('one', (t) => { setTimeout(() => { throw new Error('it is thrown') }, 1); setTimeout(() => t.end(), 99) })\n",
+    'exit code 1',
+  ],
+  'a module that is not there': ["import './nothing.js'\n", 'exit code 1'],
+  'a signal that ends it': ["process.kill(process.pid, 'SIGKILL')\n", 'SIGKILL'],
+} as const
+
+t.test('a run passes if all its files pass, and counts what passed', async (t) => {
+  const folder = t.testdir({ 'one.test.js': passes, 'other.test.js': passes })
+  const { code, text } = await run([`${folder}/one.test.js`, `${folder}/other.test.js`])
+  t.equal(code, 0)
+  t.match(text, /^# \{ total: 4, pass: 2, skip: 2 \}$/m)
+  t.notMatch(text, 'it passes')
+})
+
+t.test('a run fails if one file fails, shows what failed in it, and runs the others', async (t) => {
+  const files = Object.fromEntries(Object.entries(bad).map(([, [source]], i) => [`bad-${i}.test.js`, source]))
+  const folder = t.testdir({ ...files, 'good.test.js': passes })
+  const names = [...Object.keys(files), 'gone.test.js', 'good.test.js']
+  const { code, text } = await run(names.map((name) => `${folder}/${name}`))
+  t.equal(code, 1)
+  for (const [i, [what, [, why]]] of Object.entries(bad).entries()) {
+    const line = text.split('\n').find((line) => line.includes(`- ${folder}/bad-${i}.test.js`))
+    t.match(line, /^not ok \d - /, what)
+    t.match(line, ` (${why})`, what)
+  }
+  t.match(text, /^not ok \d - .*gone\.test\.js/m)
+  t.match(text, /^ok \d - .*good\.test\.js/m)
+  t.match(text, 'not ok 1 - they are equal')
+  for (const said of ["Cannot find module '", 'it is late', 'Error: it is thrown']) t.match(text, said)
+  t.match(text, /^# \{ total: \d+, pass: \d, fail: \d+, skip: 1 \}$/m)
+})
+
+t.test('a file that never ends is killed, and fails', async (t) => {
+  const folder = t.testdir({ 'loop.test.js': 'for (;;);\n' })
+  const { code, text } = await run([`${folder}/loop.test.js`, '--limit', '1'])
+  t.equal(code, 1)
+  t.match(text, /^not ok 1 - .*loop.test.js .*\(killed after 1 s\)$/m)
+  t.match(text, /^# \{ total: 1, pass: 0, fail: 1 \}$/m)
+})

@@ -1,0 +1,123 @@
+/**
+ * `npm test`: runs the compiled test files, or those that it is given, three at a time, each in a process of its own. tap's
+ * command preloads its loaders in each of them and in every process that they start, which costs as much as the tests do.
+ *
+ * It prints a line for each file, what went wrong in those that fail, and the totals.
+ */
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    /** One more than the cores of the smallest machine: tests wait for processes and servers of their own. */
+    jobs: { type: 'string', default: '3' },
+    /** Seconds after which the process of a file is ended. tap itself gives a file less, unless the file asks for more. */
+    limit: { type: 'string', default: '420' },
+  },
+})
+
+const noDomains = new URL('support/no-domains.js', import.meta.url).href
+
+type Totals = Record<'total' | 'pass' | 'fail' | 'skip' | 'todo', number>
+
+const running = new Set<ReturnType<typeof spawn>>()
+const totals: Totals = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 }
+const files = positionals.length > 0 ? positionals : testFiles()
+const waiting = [...files]
+const started = performance.now()
+let [done, failed] = [0, 0]
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    for (const child of running) child.kill('SIGKILL')
+    process.exit(1)
+  })
+
+await Promise.all(Array.from({ length: Math.max(1, Number(values.jobs)) }, work))
+write(`1..${files.length}`)
+const { total, pass, ...others } = totals
+const rest = Object.entries(others).filter(([, count]) => count > 0)
+write(
+  `# { ${[['total', total], ['pass', pass], ...rest].map(([name, count]) => `${name}: ${count}`).join(', ')} }`,
+)
+write(`# time=${(performance.now() - started).toFixed(0)}ms`)
+process.exitCode = failed > 0 || files.length === 0 ? 1 : 0
+
+function testFiles(): string[] {
+  const folder = import.meta.dirname
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.js') && !file.split('/').includes('fixtures'))
+    .map((file) => relative(process.cwd(), join(folder, file)))
+    .sort()
+}
+
+async function work(): Promise<void> {
+  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+    const begun = performance.now()
+    const { output, fault } = await ran(file)
+    const counted = totalsOf(output)
+    const why = fault ?? (counted === null ? 'it ended before its tests did' : null)
+    for (const [name, count] of Object.entries(counted ?? {})) totals[name as keyof Totals] += count
+    if (why !== null) {
+      failed += 1
+      // A file that fails without a failed test counts as one.
+      if (!counted?.fail) {
+        totals.total += 1
+        totals.fail += 1
+      }
+      write(`# Subtest: ${file}\n${troubleIn(output).replace(/^(?=.)/gm, '    ')}`)
+    }
+    const result = why === null ? 'ok' : 'not ok'
+    const ms = (performance.now() - begun).toFixed(0)
+    write(`${result} ${++done} - ${file} # time=${ms}ms${why === null ? '' : ` (${why})`}`)
+  }
+}
+
+/** The output of a file, and why it did not end well, if it did not. */
+function ran(file: string): Promise<{ output: string; fault: string | null }> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['--import', noDomains, file], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { TAP_TIMEOUT: '240', ...process.env },
+    })
+    running.add(child)
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      child.kill('SIGKILL')
+    }, Number(values.limit) * 1000)
+    const chunks: Buffer[] = []
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    child.once('close', (code, signal) => {
+      clearTimeout(timer)
+      running.delete(child)
+      const ended = isLate ? `killed after ${values.limit} s` : (signal ?? `exit code ${code}`)
+      resolve({ output: Buffer.concat(chunks).toString(), fault: code === 0 ? null : ended })
+    })
+  })
+}
+
+/** What tap says at the end of a file, such as `# { total: 12, pass: 11, skip: 1 }`; null if it did not come so far. */
+function totalsOf(output: string): Partial<Totals> | null {
+  const [, said] = /^# \{ (total: \d+(?:, (?:pass|fail|skip|todo): \d+)*) \}$/m.exec(output) ?? []
+  if (said === undefined) return null
+  return Object.fromEntries(
+    said
+      .split(', ')
+      .map((part) => part.split(': '))
+      .map(([name, count]) => [name, Number(count)]),
+  )
+}
+
+/** The output without the lines of what passed. */
+function troubleIn(output: string): string {
+  return output.replace(/^ *ok \d+ .*(?<!\{)\n/gm, '')
+}
+
+function write(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
