@@ -107,7 +107,7 @@ export interface FunctionSource {
   readonly file: string
   /** `native`: part of this package. `jiti`: a user's TypeScript or JavaScript. */
   readonly loader: 'native' | 'jiti' | 'python'
-  /** SHA-256 of the file and of the files that it imports from beside it, hex. */
+  /** SHA-256 of the digests of the file and of the files that it imports from beside it, hex. */
   readonly hash: string
   /** The text that was hashed. Executors run it whenever they start; empty for the package's own functions. */
   readonly texts: SourceTexts
@@ -162,14 +162,15 @@ const pythonImports = (root: string): ImportsOf =>
 type ReadTexts = Map<string, ReadText>
 
 interface ReadText {
-  readonly bytes: Buffer
+  /** SHA-256 of its bytes. */
+  readonly digest: Buffer
   readonly text: string
   readonly imports: readonly string[]
 }
 
 /**
- * Reads a file and its local imports, and hashes them (SHA-256, hex) in order of first mention. Throws if the file itself
- * cannot be read.
+ * Reads a file and its local imports, and hashes their digests (SHA-256, hex) in order of first mention: a file that many
+ * functions import is hashed once. Throws if the file itself cannot be read.
  */
 function readSource(
   file: string,
@@ -185,7 +186,7 @@ function readSource(
     const read = known.get(next) ?? readText(next, isPython ? 'latin1' : 'utf8', importsOf)
     known.set(next, read)
     texts[next] = read.text
-    hash.update(`${read.bytes.length}\n`).update(read.bytes)
+    hash.update(read.digest)
     waiting.push(...read.imports)
   }
   return { hash: hash.digest('hex'), texts }
@@ -199,5 +200,5 @@ function readText(file: string, encoding: 'latin1' | 'utf8', importsOf: ImportsO
     const found = candidates.find((path) => existsSync(path))
     if (found !== undefined) imports.push(found)
   }
-  return { bytes, text, imports }
+  return { digest: createHash('sha256').update(bytes).digest(), text, imports }
 }

@@ -2,6 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { discover } from '../../../src/scoring/functions/discover.ts'
+import { cpuMs } from '../../support/cpu.ts'
 import { failureOf, numberOf, openWith, score } from '../../support/function-calls.ts'
 import { withoutPython } from '../../support/python.ts'
 import { rule } from './author-files.ts'
@@ -112,3 +114,35 @@ def compute_score(solution_str):
     }
   },
 )
+
+t.test('what many functions import is hashed once, and counts for each of them', async (t) => {
+  const many = 64
+  const { folder, write } = folderOf(t, (value) => ({
+    'below/large.ts': `export const value = ${value}\n${'// a line of its own\n'.repeat(100_000)}`,
+    ...Object.fromEntries(
+      Array.from({ length: many }, (_, i) => [`fn-${i}.ts`, "import { value } from './below/large.ts'\n"]),
+    ),
+  }))
+  const one = folderOf(t, (value) => ({
+    'fn.ts': "import { value } from './below/large.ts'\n",
+    'below/large.ts': `export const value = ${value}\n${'// a line of its own\n'.repeat(100_000)}`,
+  }))
+  const costOf = async (folder: string): Promise<number> => {
+    const costs: number[] = []
+    for (let time = 0; time < 3; time++) {
+      const before = cpuMs()
+      await discover([folder])
+      costs.push(cpuMs() - before)
+    }
+    return Math.min(...costs)
+  }
+  await discover([folder])
+  const ratio = (await costOf(folder)) / (await costOf(one.folder))
+  t.ok(ratio < 4, `${many} functions cost ${ratio.toFixed(1)} times as much as one`)
+
+  const hashes = async () => (await discover([folder])).sources.map(({ hash }) => hash)
+  const before = new Set(await hashes())
+  write(0.75)
+  const changed = (await hashes()).filter((hash) => !before.has(hash))
+  t.equal(changed.length, many)
+})
