@@ -25,6 +25,7 @@ export class Replica {
   /** Resolves once it serves. */
   async start(): Promise<void> {
     const child = spawn(process.execPath, ['dist/src/cli/main.js', 'serve', ...this.#args], {
+      env: { ...process.env, NODE_V8_COVERAGE: undefined },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     this.#child = child

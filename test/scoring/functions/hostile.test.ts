@@ -15,8 +15,6 @@ import {
 } from './hostile-files.ts'
 
 t.setTimeout(300_000)
-// Each of hundreds of processes would write its coverage when it ends, which takes longer than the test.
-delete process.env.NODE_V8_COVERAGE
 
 const isRight = (name: string, result: CallResult): boolean =>
   /^rule_(error|timeout): /.test(failureOf(result)) ||
