@@ -141,17 +141,18 @@ t.test('a config of eight times as many old settings costs about eight times as 
   const textOf = (count: number) => `steps:\n${step.repeat(count)}`
   const cost = (count: number) => {
     const text = textOf(count)
-    return Math.min(
-      ...[1, 2, 3].map(() => {
-        const before = cpuMs()
-        const { fixes } = fixed(text)
-        t.equal(fixes.length, 2 * count)
-        return cpuMs() - before
-      }),
-    )
+    const before = cpuMs()
+    const { fixes } = fixed(text)
+    t.equal(fixes.length, 2 * count)
+    return cpuMs() - before
   }
   cost(100)
-  const ratio = cost(2400) / cost(300)
+  // A collection of garbage may have made one dearer: the least of some tries counts.
+  let ratio = Number.POSITIVE_INFINITY
+  for (let tried = 0; tried < 3 && ratio >= 24; tried++) {
+    const few = Math.min(cost(300), cost(300), cost(300))
+    ratio = Math.min(ratio, cost(2400) / few)
+  }
   t.ok(ratio < 24, `eight times as many cost ${ratio.toFixed(1)} times as much`)
 })
 
