@@ -113,7 +113,7 @@ class Waiting {
     )
   }
 
-  /** Rows that join after the results exist are told by a later call. */
+  /** A later call reports the rows that join after the results exist. */
   #tell(joinedOf: (joining: Joining) => Joined): Promise<void> | null {
     const told = this.#joined
     this.#joined = []
