@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Problem } from '../../core/errors.ts'
@@ -47,8 +47,8 @@ function* discovering(folders: readonly string[]): Generator<void, Discovered> {
           message: `'${name}' is also the name of ${other.file}; rename one of the two`,
         })
       } else {
-        const read = readFor(file, known, problems)
         const loader = isPython ? 'python' : folder === builtInFolder ? 'native' : 'jiti'
+        const read = readFor(file, loader, known, problems)
         if (read !== null)
           byName.set(name, {
             name,
@@ -77,9 +77,14 @@ function filesOf(folder: string, problems: Problem[]): string[] {
   }
 }
 
-function readFor(file: string, known: ReadTexts, problems: Problem[]): ReturnType<typeof readSource> | null {
+function readFor(
+  file: string,
+  loader: FunctionSource['loader'],
+  known: ReadTexts,
+  problems: Problem[],
+): ReturnType<typeof readSource> | null {
   try {
-    return readSource(file, known)
+    return readSource(file, loader, known)
   } catch (error) {
     problems.push({ path: file, message: reasonOf(error) })
     return null
@@ -174,22 +179,41 @@ interface ReadText {
  */
 function readSource(
   file: string,
-  known: ReadTexts = new Map(),
+  loader: FunctionSource['loader'],
+  known: ReadTexts,
 ): { readonly hash: string; readonly texts: SourceTexts } {
-  const isPython = file.endsWith('.py')
-  const importsOf = isPython ? pythonImports(dirname(file)) : scriptImports
+  const importsOf = loader === 'python' ? pythonImports(dirname(file)) : scriptImports
   const hash = createHash('sha256')
   const texts: Record<string, string> = {}
   const waiting = [file]
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     if (Object.hasOwn(texts, next)) continue
-    const read = known.get(next) ?? readText(next, isPython ? 'latin1' : 'utf8', importsOf)
+    const read =
+      known.get(next) ??
+      (loader === 'native'
+        ? ownText(next)
+        : readText(next, loader === 'python' ? 'latin1' : 'utf8', importsOf))
     known.set(next, read)
     texts[next] = read.text
     hash.update(read.digest)
     waiting.push(...read.imports)
   }
   return { hash: hash.digest('hex'), texts }
+}
+
+/** What was read of the package's own files, which seldom change while it runs, and how they were then. */
+const ownTexts = new Map<string, { readonly stamp: string; readonly read: ReadText }>()
+
+/** A file of the package, without its text, which nobody needs: Node loads the file itself. */
+function ownText(file: string): ReadText {
+  // An upgrade by npm keeps the time of modification, but not that of the last change.
+  const { ino, size, ctimeMs } = statSync(file)
+  const stamp = `${ino} ${size} ${ctimeMs}`
+  const kept = ownTexts.get(file)
+  if (kept?.stamp === stamp) return kept.read
+  const read = { ...readText(file, 'utf8', scriptImports), text: '' }
+  ownTexts.set(file, { stamp, read })
+  return read
 }
 
 function readText(file: string, encoding: 'latin1' | 'utf8', importsOf: ImportsOf): ReadText {

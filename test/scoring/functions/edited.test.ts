@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { discover } from '../../../src/scoring/functions/discover.ts'
+import { builtInFolder, discover } from '../../../src/scoring/functions/discover.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { failureOf, numberOf, openWith, score } from '../../support/function-calls.ts'
 import { withoutPython } from '../../support/python.ts'
@@ -145,4 +145,15 @@ t.test('what many functions import is hashed once, and counts for each of them',
   write(0.75)
   const changed = (await hashes()).filter((hash) => !before.has(hash))
   t.equal(changed.length, many)
+})
+
+t.test('the package has the same functions however often they are opened', async (t) => {
+  const found = async () => (await discover([])).sources
+  const first = await found()
+  t.strictSame(await found(), first)
+  const own = join(builtInFolder, 'exact-match.js')
+  const { atime, mtime } = statSync(own)
+  utimesSync(own, atime, mtime)
+  t.strictSame(await found(), first, 'a file that was written again with the same text')
+  t.equal(new Set(first.map(({ hash }) => hash)).size, first.length)
 })
