@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod'
-import type { Json, Sample, Score } from '../core/sample/sample.ts'
+import type { AnsweredCall, Json, Sample, Score } from '../core/sample/sample.ts'
 import type { ChatPrompt, Prompt } from './prompt.ts'
 
 /** Lowest and highest legal score, inclusive. Infinite ends are allowed; a score itself is always finite. */
@@ -101,8 +101,11 @@ export interface Earlier {
 
 /** The argument of a reward function: parsed, frozen, and identical for every draw. */
 export interface Row<T = unknown, O = unknown> {
-  /** The rollout. All of its text is untrusted. */
-  readonly sample: Sample
+  /**
+   * The rollout. All of its text is untrusted. A function of your own always finds `turns` and `toolCalls` in it, as
+   * `turnsOf` and `toolCallsOf` give them.
+   */
+  readonly sample: Sample & { readonly toolCalls?: readonly AnsweredCall[] }
   /** The ground truth as the function's `truth` parsed it. */
   readonly truth: T
   /** The step's options, with defaults. */

@@ -1,5 +1,14 @@
 /** The API for authors of reward functions: `define*`, the `prompt` tag, and the types of a row. */
-export type { ImagePart, Json, Message, Part, Sample, Score, ToolCall } from '../core/sample/sample.ts'
+export type {
+  AnsweredCall,
+  ImagePart,
+  Json,
+  Message,
+  Part,
+  Sample,
+  Score,
+  ToolCall,
+} from '../core/sample/sample.ts'
 export {
   type AskName,
   type Asks,
@@ -41,3 +50,5 @@ export {
   steps,
 } from './prompt.ts'
 export { conversation, lastUserText, questionText } from './question.ts'
+export { toolCallsOf, transcript, turnsOf } from './rollout.ts'
+export type { TranscriptOptions } from './shown-turn.ts'

@@ -1,4 +1,5 @@
 import { isBlank, isWordless, type Message } from '../core/sample/sample.ts'
+import { shownTurn } from './shown-turn.ts'
 
 /**
  * Throw this if a row lacks what its function needs. The message is public: name the field and include none
@@ -100,10 +101,11 @@ class Parts {
   }
 
   /**
-   * One message is shown as its text. Several are preceded by their roles as literals, so that no content can
+   * One message is shown as its text, calls of tools as messages of their own. Several are preceded by their roles as literals, so that no content can
    * imitate a role.
    */
-  #addMessages(messages: readonly Message[], isOptional: boolean): void {
+  #addMessages(given: readonly Message[], isOptional: boolean): void {
+    const messages = given.some(hasMore) ? given.flatMap((turn) => shownTurn(turn)) : given
     const [only] = messages
     if (messages.length <= 1 || messages.every(({ content }) => isBlank(content))) {
       this.#add(only?.content ?? '', isOptional)
@@ -115,6 +117,8 @@ class Parts {
     }
   }
 }
+
+const hasMore = ({ toolCalls, parts }: Message): boolean => toolCalls !== undefined || parts !== undefined
 
 const roleName = /^[a-z][a-z_-]{0,31}$/i
 

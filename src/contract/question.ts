@@ -11,6 +11,7 @@ import {
   prompt,
   QuestionError,
 } from './prompt.ts'
+import { shownTurn } from './shown-turn.ts'
 
 /**
  * The content of the last user message, or of the last message if no user spoke. '' if there is none.
@@ -74,16 +75,16 @@ export function conversation({ prompt: given }: Pick<Sample, 'prompt'>): ChatPro
   }))
 }
 
-/** A copy of the messages that throws on conversion to text instead of giving `[object Object]`. */
-export function messagesWithoutText(messages: readonly Message[]): readonly Message[] {
+/** A copy of the messages that throws on conversion to text instead of giving `[object Object]`. `what` names it. */
+export function messagesWithoutText(messages: readonly Message[], what: string): readonly Message[] {
+  const refuse = (): never => {
+    const other = what === 'sample.prompt' ? ', or use lastUserText(sample)' : ''
+    throw new QuestionError(
+      `${what} is a list of messages, not a text: put it into prompt\`...\` as it is${other}`,
+      refuse,
+    )
+  }
   return Object.defineProperty([...messages], Symbol.toPrimitive, { value: refuse })
-}
-
-function refuse(): never {
-  throw new QuestionError(
-    'sample.prompt is a list of messages, not a text: put it into prompt`...` as it is, or use lastUserText(sample)',
-    refuse,
-  )
 }
 
 /**
@@ -243,11 +244,18 @@ function textsOf({ sample, earlier }: Pick<Row, 'sample' | 'earlier'>): readonly
   return [...ownTexts(sample), ...Object.values(earlier).flatMap(({ texts }) => texts), rest(sample)]
 }
 
-const ownTexts = ({ response, prompt, rmPrompt = '' }: Sample): readonly string[] => [
-  response,
-  rmPrompt,
-  ...(typeof prompt === 'string' ? [prompt] : prompt.map(({ content }) => content)),
-]
+const ownTexts = (sample: Sample): readonly string[] => [sample.rmPrompt ?? '', ...untrustedTexts(sample)]
+
+/** All that the prompt, the policy, its tools and its environment said. */
+export function untrustedTexts({ response, prompt, turns = [] }: Sample): readonly string[] {
+  const texts = [response]
+  if (typeof prompt === 'string') texts.push(prompt)
+  else for (const { content } of prompt) texts.push(content)
+  for (const turn of turns)
+    for (const { content } of shownTurn(turn, { reasoning: true }))
+      if (content !== response) texts.push(content)
+  return texts
+}
 
 const rest = ({ groundTruth, extraInfo, rmPrompts }: Sample): string =>
   JSON.stringify([groundTruth, extraInfo, rmPrompts])

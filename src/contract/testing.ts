@@ -5,15 +5,9 @@
 import type { Json, Sample, Score } from '../core/sample/sample.ts'
 import type { AskName, Asks, Earlier, ModelReward, Range, Row, Rule, Verdict } from './define.ts'
 import { BadSample } from './prompt.ts'
-import {
-  lastUserText,
-  marker,
-  messagesWithoutText,
-  questionFault,
-  questionTexts,
-  withMarker,
-} from './question.ts'
+import { lastUserText, marker, questionFault, questionTexts, withMarker } from './question.ts'
 import { breaksCase, type RegressionCase } from './regression-cases.ts'
+import { shownSample } from './rollout.ts'
 
 export { type RegressionCase, regressionCases } from './regression-cases.ts'
 
@@ -69,10 +63,8 @@ export function row<T, O>(
     extraInfo: {},
     ...sample,
   }
-  const { prompt } = filled
-  const asked = typeof prompt === 'string' ? prompt : messagesWithoutText(prompt)
   return freeze({
-    sample: { ...filled, prompt: asked },
+    sample: shownSample(filled),
     truth: fn.truth(options).parse(filled.groundTruth),
     options,
     earlier,

@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import { isDeeperThan } from '../core/json/text.ts'
+import type { Message } from '../core/sample/sample.ts'
+import { readConversation } from './chat/conversation.ts'
+import { NoMessage } from './chat/messages.ts'
 import { type ParsedRequest, type TrainerFormat, trainerRoute } from './format.ts'
 import { readTaskRow } from './ground-truth.ts'
-import { badSample, messageOf, nativeMessage, nativeText } from './native.ts'
+import { badSample, nativeText, withFlag } from './native.ts'
 import { runQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 
-const said = z.looseObject({
-  content: nativeMessage.shape.content.optional(),
-  tool_calls: z.array(z.unknown()).nullish(),
-})
+const said = z.looseObject({ tool_calls: z.array(z.unknown()).nullish() })
 const sampleShape = z.looseObject({
   output_text: z.string().nullish(),
   output_json: z.unknown().optional().describe('Read if there is no text.'),
-  output_tools: z.array(z.unknown()).nullish().describe('Tool calls. No reward sees them.'),
-  choices: z.array(z.looseObject({ message: said.nullish() })).nullish(),
+  output_tools: z.array(z.unknown()).nullish().describe('Tool calls of the answer.'),
+  choices: z.array(z.looseObject({ message: said.nullish(), finish_reason: z.string().nullish() })).nullish(),
   content: z.string().nullish(),
 })
 const body = z.object({
@@ -44,17 +44,14 @@ export const azure: TrainerFormat = {
         if ('problem' in said) return { rows: [badSample(id, said.problem)], write }
         const answered = rowSample({
           id,
-          prompt: !asked.success
-            ? ''
-            : typeof asked.data === 'string'
-              ? asked.data
-              : asked.data.map(messageOf),
-          response: said.response,
+          prompt: asked.success ? asked.data : '',
+          response: said.turns,
+          status: sample.choices?.[0]?.finish_reason === 'length' ? 'truncated' : undefined,
           label: readTaskRow(item, 'item', ['messages', 'prompt']),
           literals,
         })
         if (said.flag === null || 'failure' in answered) return { rows: [answered], write }
-        return { rows: [{ ...answered, flags: [...(answered.flags ?? []), said.flag] }], write }
+        return { rows: [withFlag(answered, said.flag)], write }
       },
     }),
   },
@@ -64,13 +61,16 @@ const maxDepth = 128
 
 const textFields = ['output_text', 'output_json', 'output_tools', 'choices', 'content'] as const
 
+/** The turns of an answer. `flag`: they are not what the policy wrote. */
+type Answer =
+  | { readonly turns: readonly Message[]; readonly flag: string | null }
+  | { readonly problem: string }
+
 /**
- * Returns the answer's text, with a flag if the text is not the whole answer, or why there is none: a turn with only tool
- * calls is not an empty answer. Throws RG_REQUEST_INVALID if the sample has none of the known fields.
+ * Returns the answer, or why there is none: a turn with only tool calls is not an empty answer. Throws RG_REQUEST_INVALID
+ * if the sample has none of the known fields.
  */
-function answerOf(
-  sample: GradedSample,
-): { readonly response: string; readonly flag: string | null } | { readonly problem: string } {
+function answerOf(sample: GradedSample): Answer {
   if (textFields.every((field) => sample[field] === undefined)) {
     const message = `has none of the fields ${textFields.join(', ')}`
     throw new GatewayError('RG_REQUEST_INVALID', `sample: ${message}`, {
@@ -79,14 +79,35 @@ function answerOf(
   }
   const { output_text, output_json, output_tools, choices, content } = sample
   const message = choices?.[0]?.message
-  const chosen = message?.content == null ? null : messageOf({ role: '', content: message.content }).content
-  const text = output_text ?? chosen ?? content
-  const callsTools = (output_tools ?? message?.tool_calls ?? []).length > 0
-  if (text != null && (text !== '' || !callsTools))
-    return { response: text, flag: callsTools ? 'turns_unseen' : null }
+  const given = output_text ?? message?.content ?? content
+  const calls = output_tools?.filter((call) => !isItem(call))
+  const said = readTurns([
+    { ...message, role: 'assistant', content: given, ...(calls && { tool_calls: calls }) },
+    ...(output_tools ?? []).filter(isItem),
+  ])
+  if ('problem' in said) return said
+  const [turn] = said.turns
+  const callsTools = said.turns.length > 1 || turn?.toolCalls !== undefined
+  if (given != null && ((turn?.content ?? '') !== '' || turn?.parts || !callsTools)) return said
   if (isDeeperThan(output_json, maxDepth))
     return { problem: `sample.output_json: nested deeper than ${maxDepth}` }
-  if (output_json != null) return { response: JSON.stringify(output_json), flag: 'output_json' }
-  const problem = callsTools ? 'is only tool calls, which no reward sees' : 'is empty'
+  if (output_json != null)
+    return { turns: [{ role: 'assistant', content: JSON.stringify(output_json) }], flag: 'output_json' }
+  const problem = callsTools ? 'is only tool calls, and has no text' : 'is empty'
   return { problem: `sample: the answer ${problem}` }
+}
+
+/** Whether a call is an item of the Responses API. The calls of the chat API are of the type `function` or `custom`. */
+function isItem(call: unknown): boolean {
+  const type: unknown = typeof call === 'object' && call !== null && 'type' in call ? call.type : undefined
+  return typeof type === 'string' && type !== 'function' && type !== 'custom'
+}
+
+function readTurns(list: readonly unknown[]): Answer {
+  try {
+    return { turns: readConversation(list), flag: null }
+  } catch (error) {
+    if (!(error instanceof NoMessage)) throw error
+    return { problem: `sample: the answer is no message: ${error.path.slice(1).join('.')} ${error.message}` }
+  }
 }

@@ -1,16 +1,19 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
+import type { Message } from '../core/sample/sample.ts'
+import { messageList } from './chat/rollout.ts'
 import { type RowAnswer, type TrainerFormat, trainerRoute } from './format.ts'
 import { mergeFields, readTaskRow } from './ground-truth.ts'
-import { messageOf, nativeMessage } from './native.ts'
-import { isFilled, listOf, runQuery } from './request-schema.ts'
+import { isFilled, runQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 
 const body = z
   .looseObject({
-    messages: listOf(nativeMessage)
+    messages: messageList
       .refine(isFilled, 'is empty; give at least one')
-      .describe("The conversation. Its last turn, the assistant's, is scored."),
+      .describe(
+        "The conversation. What follows the last turn of the user is scored, up to the assistant's last turn.",
+      ),
     ground_truth: z.unknown().optional(),
     kwargs: z.record(z.string(), z.unknown()).nullish(),
   })
@@ -24,14 +27,13 @@ const routeOf = (summary: string, invalid: 'number' | 'marked') =>
     invalid,
     read({ body, literals, groundTruths }) {
       const { messages, ground_truth, kwargs } = body
-      const turns = messages.map(messageOf)
-      const last = turns.pop()
-      if (last?.role !== 'assistant') {
+      if (messages.at(-1)?.role !== 'assistant') {
         const message = 'the last message must be the response, with the role assistant'
         throw new GatewayError('RG_REQUEST_INVALID', `messages: ${message}`, {
           problems: [{ path: 'messages', message }],
         })
       }
+      const begin = messages.findLastIndex(({ role }) => askers.includes(role)) + 1
       const hasTruth = !isContext(ground_truth, messages)
       const without = hasTruth ? ['messages', 'kwargs'] : ['messages', 'kwargs', 'ground_truth']
       const { row, others }: { row: Readonly<Record<string, unknown>>; others: readonly string[] } = kwargs
@@ -40,8 +42,8 @@ const routeOf = (summary: string, invalid: 'number' | 'marked') =>
       const isEmpty = Object.keys(row).every((name) => others.includes(name) || row[name] == null)
       const sample = rowSample({
         id: '0',
-        prompt: turns,
-        response: last.content,
+        prompt: messages.slice(0, begin),
+        response: messages.slice(begin),
         label: isEmpty ? null : readTaskRow(row, 'body', others),
         literals,
         groundTruths,
@@ -50,12 +52,13 @@ const routeOf = (summary: string, invalid: 'number' | 'marked') =>
     },
   })
 
-const conversation = listOf(nativeMessage)
+/** The roles of turns that no rollout adds. */
+const askers: readonly string[] = ['user', 'system', 'developer']
 
 /** Without a ground truth, the client sends the messages before the last one in its place. */
-function isContext(truth: unknown, messages: z.output<typeof conversation>): boolean {
-  if (!Array.isArray(truth) || truth.length !== messages.length - 1) return false
-  const { data } = conversation.safeParse(truth)
+function isContext(truth: unknown, messages: readonly Message[]): boolean {
+  if (!Array.isArray(truth)) return false
+  const { data } = messageList.safeParse(truth)
   return data !== undefined && JSON.stringify(data) === JSON.stringify(messages.slice(0, -1))
 }
 

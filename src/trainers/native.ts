@@ -1,36 +1,48 @@
 import { z } from 'zod'
 import { cutMessage } from '../core/errors.ts'
 import { asJson, isDeeperThan, type NonJsonLiteral, tooLongInteger, UnreadRow } from '../core/json/text.ts'
-import type {
-  Failure,
-  GroupMembership,
-  Json,
-  Message,
-  Outcome,
-  Sample,
-  Term,
-  Unreadable,
+import {
+  type GroupMembership,
+  type RolloutStatus,
+  rolloutStatuses,
+  type Sample,
+  type Unreadable,
 } from '../core/sample/sample.ts'
 import { type MaybePromise, mapInSlices } from '../core/slices.ts'
+import { messageList, rolloutOf } from './chat/rollout.ts'
 import { fieldProblem, innermost } from './issues.ts'
-import { listOf } from './request-schema.ts'
 
-const contentPart = z.object({ type: z.string(), text: z.string().optional() })
-export const nativeMessage = z.object({
-  role: z.string(),
-  content: z.union([z.string(), listOf(contentPart), z.null()]),
-})
-export const nativeText = z.union([z.string(), listOf(nativeMessage)], {
-  error: 'a text or a list of messages',
-})
+export const nativeText = z.union([z.string(), messageList], { error: 'a text or a list of messages' })
+
+const policyVersion = z.union([z.string(), z.int()])
 
 /** A row of /v1/score and `reward-gateway score`. */
 export const nativeSample = z.strictObject({
   id: z.union([z.string(), z.int()]).optional().describe('Returned with the result. Default: the index.'),
   prompt: nativeText.default('').describe('What the policy was asked: text or messages.'),
   response: nativeText.describe(
-    "The policy's whole answer: text, or messages, whose contents are joined with newlines.",
+    "The policy's answer: a text, or all messages that the rollout added, of which the last turn of the assistant is the response.",
   ),
+  status: z
+    .enum(rolloutStatuses)
+    .nullish()
+    .describe(
+      'How the rollout ended. `aborted` and `env_error` are invalid unless the reward says `on_status`.',
+    ),
+  tokens: z
+    .strictObject({ prompt: z.int().min(0).nullish(), response: z.int().min(0).nullish() })
+    .nullish()
+    .describe('Token counts.'),
+  policy_version: z
+    .union([policyVersion, z.strictObject({ first: policyVersion, last: policyVersion })], {
+      error: 'a text, a whole number, or first and last',
+    })
+    .nullish()
+    .describe('The version of the policy, or those that wrote the first and the last token.'),
+  environment: z
+    .record(z.string(), z.number())
+    .nullish()
+    .describe('Rewards that the environment gave, by name.'),
   ground_truth: z
     .unknown()
     .optional()
@@ -102,8 +114,14 @@ export function readNativeSample(
   const tooLong = tooLongInteger(literals)
   if (tooLong !== null) return bad(tooLong)
   const sample = sampleOf(data, index)
-  return literals.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
+  return literals.length > 0 ? withFlag(sample, 'non_finite_input') : sample
 }
+
+/** A sample with one more flag. */
+export const withFlag = (sample: Sample, flag: string): Sample => ({
+  ...sample,
+  flags: [...(sample.flags ?? []), flag],
+})
 
 const longestDetail = 500
 
@@ -134,8 +152,8 @@ function sampleOf(data: NativeSample | PlainRow, index: number): Sample {
   const { prompt = '', response } = data
   const sample: Writable<Sample> = {
     id: String(data.id ?? index),
-    prompt: typeof prompt === 'string' ? prompt : prompt.map(messageOf),
-    response: typeof response === 'string' ? response : response.map((m) => messageOf(m).content).join('\n'),
+    prompt,
+    response: typeof response === 'string' ? response : '',
     groundTruth: null,
     rmPrompts: noTruth.rmPrompts,
     extraInfo: noTruth.extraInfo,
@@ -143,7 +161,26 @@ function sampleOf(data: NativeSample | PlainRow, index: number): Sample {
   addTruth(sample, data)
   const group = groupOf(data)
   if (group) sample.group = group
+  if (typeof response !== 'string') Object.assign(sample, rolloutOf(response))
+  else if (Number(sample.extraInfo.num_turns) > 2) sample.flags = ['turns_unknown']
+  if (data.status != null) sample.status = data.status
+  if ('tokens' in data || 'policy_version' in data || 'environment' in data) addFacts(sample, data)
   return sample
+}
+
+/** What few trainers know of a rollout. */
+function addFacts(
+  sample: Writable<Sample>,
+  { tokens, policy_version, environment }: Partial<NativeSample>,
+): void {
+  if (tokens != null) {
+    const { prompt, response } = tokens
+    sample.tokens = { ...(prompt != null && { prompt }), ...(response != null && { response }) }
+  }
+  if (policy_version != null)
+    sample.policyVersion =
+      typeof policy_version === 'object' ? policy_version : { first: policy_version, last: policy_version }
+  if (environment != null) sample.environment = environment
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
@@ -187,17 +224,12 @@ function groupOf(data: NativeSample | PlainRow): GroupMembership | undefined {
   }
 }
 
-/** The texts of content parts are joined. */
-export const messageOf = ({ role, content }: z.output<typeof nativeMessage>): Message => ({
-  role,
-  content: typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(''),
-})
-
 /** A row as most trainers send it: text for text, no messages and no prompts by step. */
 interface PlainRow {
   readonly id?: string | number
   readonly prompt?: string
   readonly response: string
+  readonly status?: RolloutStatus | null
   readonly ground_truth?: unknown
   readonly data_source?: string | null
   readonly group_id?: string | number | null
@@ -226,6 +258,8 @@ function isPlainField(key: string, value: unknown): boolean {
       return typeof value === 'string'
     case 'id':
       return typeof value === 'string' || Number.isSafeInteger(value)
+    case 'status':
+      return value === null || rolloutStatuses.includes(value as RolloutStatus)
     case 'ground_truth':
       return true
     case 'data_source':
@@ -252,131 +286,3 @@ const isWhole = (value: unknown, least: number): boolean =>
 /** True for objects that z.record() leaves unchanged. It drops `__proto__`. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, '__proto__')
-
-/** A result of /v1/score and `reward-gateway score`. Every row of a reward has the same keys. */
-export interface NativeResult {
-  readonly id: string
-  /** null whenever `valid` is false. */
-  readonly reward: number | null
-  readonly valid: boolean
-  readonly failure: Failure | null
-  /** What `on_invalid` supplies, for trainers that need a number. */
-  readonly substitute: number | null
-  readonly terms: Readonly<Record<string, NativeTerm>>
-  /** See `metricsOf`. */
-  readonly metrics: Readonly<Record<string, number | null>>
-  readonly flags: readonly string[]
-}
-
-interface NativeTerm {
-  readonly status: Term['status']
-  readonly score: number | null
-  readonly weight: number
-  readonly contribution: number | null
-  readonly parts: Readonly<Record<string, number>>
-  readonly details: Readonly<Record<string, Json>>
-  readonly flags: readonly string[]
-  readonly draws: number
-  readonly spread: number
-  readonly why: string | null
-  readonly failure: Failure | null
-}
-
-export function writeNativeResult(outcome: Outcome): NativeResult {
-  return {
-    id: outcome.id,
-    reward: outcome.valid ? outcome.reward : null,
-    valid: outcome.valid,
-    failure: outcome.valid ? null : outcome.failure,
-    substitute: outcome.valid ? null : outcome.substitute,
-    terms: Object.fromEntries(outcome.terms.map((term) => [term.name, writeTerm(term)])),
-    metrics: metricsOf(outcome),
-    flags: outcome.flags,
-  }
-}
-
-const noScore = { score: null, contribution: null, parts: {}, details: {}, flags: [], draws: 0, spread: 0 }
-
-function writeTerm(term: Term): NativeTerm {
-  const { status, weight } = term
-  switch (status) {
-    case 'scored': {
-      const { value, parts = {}, details = {}, flags = [] } = term.score
-      const { draws, spread, contribution } = term
-      return {
-        status,
-        score: value,
-        weight,
-        contribution,
-        parts,
-        details,
-        flags,
-        draws,
-        spread,
-        why: null,
-        failure: null,
-      }
-    }
-    case 'text':
-      return { ...noScore, status, weight, draws: term.texts.length, why: null, failure: null }
-    case 'off':
-      return { ...noScore, status, weight, why: term.why, failure: null }
-    case 'failed':
-      return { ...noScore, status, weight, why: term.failure.kind, failure: term.failure }
-  }
-}
-
-/**
- * Flat metrics: `<term>`, and `<term>_scored` as 0 or 1. Every sample of a reward has the same keys. A number is null
- * if the term or its sample failed. It is 0 if a valid sample's term is off, because that term pays nothing.
- */
-export function metricsOf(outcome: Outcome): Record<string, number | null> {
-  const metrics: Record<string, number | null> = {}
-  for (const term of outcome.terms) {
-    metrics[term.name] = metricOf(outcome, term)
-    metrics[`${term.name}_scored`] = term.status === 'scored' ? 1 : 0
-  }
-  return metrics
-}
-
-function metricOf({ valid }: Outcome, term: Term): number | null {
-  if (term.status === 'scored') return term.score.value
-  return valid && term.status !== 'failed' ? 0 : null
-}
-
-/**
- * The JSON text of writeNativeResult(outcome), built from pieces: building its objects first costs a batch of rules 9 % more
- * (`npm run against`). It stays, small as it is: see Speed in docs/architecture.md. Names of steps need no escapes.
- */
-export function nativeResultText(outcome: Outcome): string {
-  let terms = ''
-  let metrics = ''
-  for (const term of outcome.terms) {
-    const { name } = term
-    if (terms !== '') {
-      terms += ','
-      metrics += ','
-    }
-    terms += `"${name}":${term.status === 'scored' ? scoredText(term) : JSON.stringify(writeTerm(term))}`
-    metrics += `"${name}":${numberText(metricOf(outcome, term))},"${name}_scored":${term.status === 'scored' ? 1 : 0}`
-  }
-  const verdict = outcome.valid
-    ? `"reward":${numberText(outcome.reward)},"valid":true,"failure":null,"substitute":null`
-    : `"reward":null,"valid":false,"failure":${JSON.stringify(outcome.failure)},"substitute":${numberText(outcome.substitute)}`
-  return `{"id":${JSON.stringify(outcome.id)},${verdict},"terms":{${terms}},"metrics":{${metrics}},"flags":${flagsText(outcome.flags)}}`
-}
-
-function scoredText(term: Extract<Term, { status: 'scored' }>): string {
-  const { value, parts, details, flags } = term.score
-  const numbers = `"score":${numberText(value)},"weight":${numberText(term.weight)},"contribution":${numberText(term.contribution)}`
-  const rest = `"parts":${objectText(parts)},"details":${objectText(details)},"flags":${flagsText(flags)}`
-  return `{"status":"scored",${numbers},${rest},"draws":${numberText(term.draws)},"spread":${numberText(term.spread)},"why":null,"failure":null}`
-}
-
-/** Equals JSON.stringify. */
-const numberText = (value: number | null): string => (Number.isFinite(value) ? `${value}` : 'null')
-
-const objectText = (object: object | undefined): string => (object ? JSON.stringify(object) : '{}')
-
-const flagsText = (flags: readonly string[] = []): string =>
-  flags.length === 0 ? '[]' : JSON.stringify(flags)

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
-import type { FailureKind, GroupMembership, Message } from '../core/sample/sample.ts'
+import type { FailureKind, GroupMembership, Sample } from '../core/sample/sample.ts'
+import { readConversation } from './chat/conversation.ts'
+import { sentMessages } from './chat/rollout.ts'
 import {
   type RewardShape,
   type RowAnswer,
@@ -9,21 +11,20 @@ import {
   trainerRoute,
 } from './format.ts'
 import { mergeFields, readTaskRow } from './ground-truth.ts'
-import { metricsOf } from './native.ts'
-import { listOf, runQuery } from './request-schema.ts'
+import { metricsOf } from './native-result.ts'
+import { runQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
-
-const part = z.looseObject({ type: z.string().optional(), text: z.string().optional() })
-const content = z.union([z.string(), listOf(part), z.null()]).optional()
-const item = z.looseObject({ role: z.string().optional(), content })
 
 const verifyBody = z
   .looseObject({
     responses_create_params: z.looseObject({
-      input: z.union([z.string(), listOf(item)]).default([]),
+      input: z.union([z.string(), sentMessages]).default([]),
       instructions: z.string().nullish(),
     }),
-    response: z.looseObject({ output: listOf(item) }),
+    response: z.looseObject({
+      output: sentMessages,
+      incomplete_details: z.looseObject({ reason: z.string().nullish() }).nullish(),
+    }),
   })
   .describe("A task's row with the policy's Responses object. The row's other fields become extra_info.")
 
@@ -63,7 +64,8 @@ const verifyRoutes = (
       const sample = rowSample({
         id: '0',
         prompt: promptOf(asked),
-        response: textsOf(response.output).join('\n'),
+        response: readConversation(response.output),
+        status: response.incomplete_details?.reason === 'max_output_tokens' ? 'truncated' : undefined,
         label: readTaskRow(body, 'row', ['responses_create_params', 'response']),
         literals,
       })
@@ -140,6 +142,11 @@ const kinds: Readonly<Record<FailureKind, string>> = {
   function_error: 'verifier_error',
   formula_error: 'verifier_error',
   bad_sample: 'reward_gateway:bad_sample',
+  unseen_content: 'reward_gateway:unseen_content',
+  truncated: 'reward_gateway:truncated',
+  aborted: 'reward_gateway:aborted',
+  tool_limit: 'reward_gateway:tool_limit',
+  env_error: 'reward_gateway:env_error',
   policy_failed: 'reward_gateway:policy_failed',
   group_incomplete: 'cohort_incomplete',
   deadline: 'transport_timeout',
@@ -159,20 +166,11 @@ function groupOf(row: object, size: number): Required<GroupMembership> {
   })
 }
 
-function promptOf({ input, instructions }: VerifyBody['responses_create_params']): string | Message[] {
+function promptOf({ input, instructions }: VerifyBody['responses_create_params']): Sample['prompt'] {
   if (typeof input === 'string' && !instructions) return input
-  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input
-  const messages = items.flatMap(({ role, content }) =>
-    role === undefined ? [] : [{ role, content: joined(content) }],
-  )
+  const messages = readConversation(typeof input === 'string' ? [{ role: 'user', content: input }] : input)
   return instructions ? [{ role: 'system', content: instructions }, ...messages] : messages
 }
-
-const textsOf = (output: VerifyBody['response']['output']): string[] =>
-  output.filter(({ role }) => role === 'assistant').map(({ content }) => joined(content))
-
-const joined = (given: z.output<typeof content>): string =>
-  typeof given === 'string' ? given : (given ?? []).map(({ text = '' }) => text).join('')
 
 /** axolotl's NeMo Gym plug-in posts `/verify`, waits 30 s, reads only `reward` and takes any error for 0. */
 export const axolotl: TrainerFormat = {

@@ -1,14 +1,17 @@
 import { type NonJsonLiteral, tooLongInteger } from '../core/json/text.ts'
-import type { Sample, Unreadable } from '../core/sample/sample.ts'
+import type { Message, RolloutStatus, Sample, Unreadable } from '../core/sample/sample.ts'
+import { rolloutOf } from './chat/rollout.ts'
 import { hasGroundTruth, plainGroundTruth, type ReadGroundTruth } from './ground-truth.ts'
 import type { GroundTruthIndex } from './ground-truth-index.ts'
-import { badSample, type GroundTruth } from './native.ts'
+import { badSample, type GroundTruth, withFlag } from './native.ts'
 
 /** What a format read of one row. */
 export interface TrainerRow {
   readonly id: string
   readonly prompt: Sample['prompt']
-  readonly response: string
+  /** A text, or all messages that the rollout added. */
+  readonly response: string | readonly Message[]
+  readonly status?: RolloutStatus | undefined
   readonly label: ReadGroundTruth
   /** The row's own. */
   readonly literals: readonly NonJsonLiteral[]
@@ -21,7 +24,7 @@ export interface TrainerRow {
  * malformed or not found.
  */
 export function rowSample(row: TrainerRow): Sample | Unreadable {
-  const { id, prompt, response, label, literals, groundTruths } = row
+  const { id, prompt, response, status, label, literals, groundTruths } = row
   const tooLong = tooLongInteger(literals)
   if (tooLong !== null) return badSample(id, tooLong)
   if (label && 'problem' in label) return badSample(id, label.problem)
@@ -31,8 +34,9 @@ export function rowSample(row: TrainerRow): Sample | Unreadable {
     if (!found) return badSample(id, `the prompt is not in the ground truth file ${groundTruths.file}`)
     truth = label ? completed(label.truth, found) : found
   }
-  const sample = { id, prompt, response, ...truth }
-  return literals.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
+  const rollout = typeof response === 'string' ? { response } : rolloutOf(response)
+  const sample = { id, prompt, ...rollout, ...truth, ...(status && { status }) }
+  return literals.length > 0 ? withFlag(sample, 'non_finite_input') : sample
 }
 
 /** Adds what was found to what the row itself said. The row takes precedence. */

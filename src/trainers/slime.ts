@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { type TrainerFormat, trainerRoute } from './format.ts'
 import { readLabel } from './ground-truth.ts'
-import { messageOf, metricsOf, nativeText } from './native.ts'
+import { nativeText } from './native.ts'
+import { metricsOf } from './native-result.ts'
 import { runQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 
@@ -34,7 +35,7 @@ export const slime: TrainerFormat = {
         const key = query.reward_key ?? (query.shape === 'dict' ? 'score' : null)
         const row = rowSample({
           id: '0',
-          prompt: typeof prompt === 'string' ? prompt : (prompt ?? []).map(messageOf),
+          prompt: prompt ?? '',
           response,
           label: readLabel(label, maxRowValues),
           literals,

@@ -1,14 +1,8 @@
 import t from 'tap'
 import { isDeeperThan, parseJsonText } from '../../src/core/json/text.ts'
 import type { Outcome } from '../../src/core/sample/sample.ts'
-import {
-  isPlainRow,
-  nativeResultText,
-  nativeSample,
-  readNativeRows,
-  readNativeSample,
-  writeNativeResult,
-} from '../../src/trainers/native.ts'
+import { isPlainRow, nativeSample, readNativeRows, readNativeSample } from '../../src/trainers/native.ts'
+import { nativeResultText, writeNativeResult } from '../../src/trainers/native-result.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { seeded } from '../support/seeded.ts'
 
@@ -33,8 +27,13 @@ t.test('messages, parts of content and the group are read', async (t) => {
       ],
       response: [
         { role: 'assistant', content: 'one' },
-        { role: 'assistant', content: null },
+        { role: 'tool', content: 'two' },
+        { role: 'assistant', content: [{ type: 'text', text: 'three' }] },
       ],
+      status: 'truncated',
+      tokens: { prompt: 3, response: null },
+      policy_version: 7,
+      environment: { goal: 0.5 },
       group_id: 'g',
       group_index: 1,
       group_size: 4,
@@ -46,7 +45,16 @@ t.test('messages, parts of content and the group are read', async (t) => {
   t.match(read, {
     id: '7',
     prompt: [{ role: 'user', content: 'ab' }],
-    response: 'one\n',
+    response: 'three',
+    turns: [
+      { role: 'assistant', content: 'one' },
+      { role: 'tool', content: 'two' },
+      { role: 'assistant', content: 'three' },
+    ],
+    status: 'truncated',
+    tokens: { prompt: 3 },
+    policyVersion: { first: 7, last: 7 },
+    environment: { goal: 0.5 },
     group: { id: 'g', index: 1, size: 4 },
     dataSource: 'd',
     rmPrompt: 'p',

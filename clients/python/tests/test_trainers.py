@@ -18,7 +18,7 @@ import pytest
 
 from reward_gateway_client import Unscorable, areal, easyr1, ray, shared, trl, verifiers, verl
 from reward_gateway_client.shared import shared_async_gateway, shared_gateway
-from scripted import ScriptedServer
+from scripted import ScriptedServer, result
 
 MESSAGES = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "ask"}]
 
@@ -103,6 +103,31 @@ def test_trl_asks_once_a_batch_and_none_means_invalid(scripted: ScriptedServer, 
         ],
         "training_step": 4,
     }
+
+
+def test_trl_sends_every_field_of_a_message(scripted: ScriptedServer) -> None:
+    call = {"type": "function", "function": {"name": "weather", "arguments": {"at": "Bonn"}}}
+    prompt = [{"role": "user", "content": [{"type": "text", "text": "warm?", "image": None}], "tool_calls": None}]
+    completion = [
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "name": "weather", "content": "25"},
+        {"role": "assistant", "content": "0.5"},
+    ]
+
+    def answer(handler: Any, body: dict[str, Any]) -> None:
+        handler.send(200, {"results": [result(0, 1)], "reward": {"name": body["reward"], "version": "1"}})
+
+    scripted.answers = [answer]
+
+    async def work() -> Any:
+        (function,) = trl.gateway_rewards(scripted.url, reward="r")
+        assert await function([prompt], [completion], solution=["7"]) == [1]
+
+    run(work)
+    (request,) = scripted.requests
+    (sample,) = request["body"]["samples"]
+    assert sample["prompt"] == [{"role": "user", "content": [{"type": "text", "text": "warm?", "image": None}]}]
+    assert sample["response"] == [{"role": "assistant", "tool_calls": [call], "content": None}, *completion[1:]]
 
 
 def test_easyr1_sends_a_batch_and_reads_what_the_ground_truth_carries(gateway_url: str) -> None:

@@ -1,6 +1,6 @@
 import { deviation, mean } from '../../core/statistics/summary.ts'
 import { type ExampleRollout, exampleRollouts } from '../../simulator/word-problems.ts'
-import type { NativeResult } from '../../trainers/native.ts'
+import type { NativeResult } from '../../trainers/native-result.ts'
 import { defineCommand, type Io } from '../command.ts'
 import { shippedConfigs } from '../gateway.ts'
 import { flag } from '../options.ts'

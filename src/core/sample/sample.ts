@@ -27,6 +27,11 @@ export const failureKinds = [
   'function_error',
   'formula_error',
   'bad_sample',
+  'unseen_content',
+  'truncated',
+  'aborted',
+  'tool_limit',
+  'env_error',
   'policy_failed',
   'group_incomplete',
   'deadline',
@@ -136,6 +141,22 @@ export interface ToolCall {
   readonly malformed?: true
 }
 
+/** A tool call with the result that answers it. */
+export interface AnsweredCall extends ToolCall {
+  /** The index of its turn among the rollout's. */
+  readonly turn: number
+  /** The text of the result. null if no result answers the call. */
+  readonly result: string | null
+}
+
+/**
+ * How a rollout ended. `truncated`: the policy ran into its token limit. `tool_limit`: into its limit of turns or calls.
+ * `aborted`: the trainer stopped it. `env_error`: its environment or a tool failed.
+ */
+export const rolloutStatuses = ['completed', 'truncated', 'aborted', 'tool_limit', 'env_error'] as const
+
+export type RolloutStatus = (typeof rolloutStatuses)[number]
+
 /** The group of answers to one prompt: it has `size` answers, and this one is at `index` (0-based). */
 export interface GroupMembership {
   readonly id: string
@@ -147,7 +168,21 @@ export interface GroupMembership {
 export interface Sample {
   readonly id: string
   readonly prompt: string | readonly Message[]
+  /** The text of the policy's last turn. '' if that turn has none. */
   readonly response: string
+  /**
+   * All that the rollout added to the prompt, in order: turns of the assistant, results of tools, turns of an environment.
+   * Absent: the response is all of it.
+   */
+  readonly turns?: readonly Message[]
+  /** Absent if the trainer did not say. */
+  readonly status?: RolloutStatus
+  /** Token counts, as far as the trainer knows them. */
+  readonly tokens?: { readonly prompt?: number; readonly response?: number }
+  /** The versions of the policy that wrote the first and the last token. */
+  readonly policyVersion?: { readonly first: string | number; readonly last: string | number }
+  /** Rewards that the environment gave, by name. */
+  readonly environment?: Readonly<Record<string, number>>
   /** null if none was sent. */
   readonly groundTruth: Json
   readonly dataSource?: string

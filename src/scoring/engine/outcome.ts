@@ -29,8 +29,14 @@ export function unscored(plan: Plan, id: string, failure: Failure): Outcome {
   return { id, terms, flags: [], valid: false, failure, substitute: null }
 }
 
+/** The outcome of a sample that is invalid because of how its rollout ended. */
+export function refusedOutcome({ plan }: EngineJob, sample: Sample, failure: Failure): Outcome {
+  return { ...unscored(plan, sample.id, failure), flags: flagsOf(sample, []) }
+}
+
 function flagsOf(sample: Sample, terms: readonly Term[]): readonly string[] {
   const flags = sample.flags ? [...sample.flags] : []
+  if (sample.status !== undefined && sample.status !== 'completed') flags.push(sample.status)
   for (const term of terms) {
     if (term.status === 'scored' && term.score.flags)
       for (const flag of term.score.flags) flags.push(`${term.name}:${flag}`)

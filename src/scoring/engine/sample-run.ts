@@ -1,4 +1,4 @@
-import type { Failure, OffReason, Outcome, Sample, Term } from '../../core/sample/sample.ts'
+import type { Failure, OffReason, Outcome, RolloutStatus, Sample, Term } from '../../core/sample/sample.ts'
 import type { Expression } from '../plan/expression.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
@@ -6,7 +6,7 @@ import { callRoom, drawRoom, type Gate } from './gate.ts'
 import { joinGroup } from './groups/group-step.ts'
 import { judgeTerm } from './judge/ask.ts'
 import { drawsOf } from './judge/votes.ts'
-import { lookupIn, outcomeOf } from './outcome.ts'
+import { lookupIn, outcomeOf, refusedOutcome } from './outcome.ts'
 import {
   failedTerm,
   isOverGroup,
@@ -17,6 +17,7 @@ import {
   termNamed,
   unforeseen,
 } from './step.ts'
+import { ignoredFlags, unseenContent } from './unseen.ts'
 
 /** Runs one sample through its plan's steps. Each step begins as soon as the steps that it needs are finished. */
 export class SampleRun {
@@ -26,6 +27,8 @@ export class SampleRun {
   readonly #done: (index: number, outcome: Outcome) => void
   readonly #terms: (Term | undefined)[] = []
   readonly #begun: boolean[] = []
+  /** Why the rollout earns nothing, whatever its steps say. */
+  readonly #refused: Failure | null
   #left: number
   #isOver = false
 
@@ -40,6 +43,7 @@ export class SampleRun {
     this.#sample = sample
     this.#index = index
     this.#done = done
+    this.#refused = refusedStatus(context.job.plan, sample)
     this.#left = context.job.plan.steps.length
   }
 
@@ -60,27 +64,36 @@ export class SampleRun {
 
   #begin(step: PlanStep, at: number): void {
     const why = offReason(this.#context, step, this.#sample, this.#terms)
+    const failure = this.#refused ?? (why ? null : unseenContent(step, this.#sample))
     const gate = this.#context.gates.of(step.models)
     const room = roomOf(step)
-    if (isOverGroup(step)) this.#beginOverGroup(step, at, why)
-    else if (why) this.#finishSoon(step, at, why)
+    if (isOverGroup(step)) this.#beginOverGroup(step, at, why, failure)
+    else if (failure) this.#finishSoon(at, failedTerm(this.#context, step, failure))
+    else if (why) this.#finishSoon(at, skippedTerm(this.#context, step, why))
     else if (gate.enters(room)) this.#beginWithin(step, at, gate, room)
     else gate.wait(room, () => this.#beginWithin(step, at, gate, room))
   }
 
-  /** A step that waits for siblings takes no room, and the siblings wait for one that is off (`why`), too. */
-  #beginOverGroup(step: PlanStep, at: number, why: OffReason | null): void {
-    const traced = why ? null : traceStep(this.#context, step, this.#sample)
+  /**
+   * A step that waits for siblings takes no room, and the siblings wait for one that is off (`why`) or cannot be scored
+   * (`failure`), too.
+   */
+  #beginOverGroup(step: PlanStep, at: number, why: OffReason | null, failure: Failure | null): void {
+    const isOff = why !== null || failure !== null
+    const traced = isOff ? null : traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
-    const row = why ? null : rowOf(step, this.#sample, this.#terms)
+    const row = isOff ? null : rowOf(step, this.#sample, this.#terms)
     joinGroup(context, step, this.#sample, row, (term) =>
-      this.#finish(at, term ?? skippedTerm(context, step, why ?? 'skipped'), traced),
+      this.#finish(
+        at,
+        failure ? failedTerm(context, step, failure) : (term ?? skippedTerm(context, step, why ?? 'skipped')),
+        traced,
+      ),
     )
   }
 
-  /** A step that is off takes no room. */
-  #finishSoon(step: PlanStep, at: number, why: OffReason): void {
-    const term = skippedTerm(this.#context, step, why)
+  /** A step that does not run takes no room. */
+  #finishSoon(at: number, term: Term): void {
     queueMicrotask(() => this.#finish(at, term, null))
   }
 
@@ -119,9 +132,18 @@ export class SampleRun {
   #finish(at: number, term: Term, traced: TracedStep | null): void {
     traced?.end(term)
     if (this.#isOver || this.#context.end.isOver) return
-    this.#terms[at] = term
+    this.#terms[at] = this.#flagged(term, at)
     if (--this.#left > 0) this.go()
     else this.#conclude((step) => failedTerm(this.#context, step, unforeseen(null)))
+  }
+
+  /** Adds what the step ignored. */
+  #flagged(term: Term, at: number): Term {
+    const step = this.#context.job.plan.steps[at] as PlanStep
+    if (term.status !== 'scored' || step.ignore.size === 0) return term
+    const flags = ignoredFlags(step, this.#sample)
+    if (flags.length === 0) return term
+    return { ...term, score: { ...term.score, flags: [...(term.score.flags ?? []), ...flags] } }
   }
 
   #conclude(missing: (step: PlanStep) => Term): void {
@@ -129,12 +151,28 @@ export class SampleRun {
     const { job } = this.#context
     const { steps } = job.plan
     for (let at = 0; at < steps.length; at++) this.#terms[at] ??= missing(steps[at] as PlanStep)
-    this.#done(this.#index, outcomeOf(job, this.#sample, this.#terms as Term[]))
+    const outcome = this.#refused
+      ? refusedOutcome(job, this.#sample, this.#refused)
+      : outcomeOf(job, this.#sample, this.#terms as Term[])
+    this.#done(this.#index, outcome)
   }
 }
 
 /** Room that a step of one sample takes in the request's gate. */
 const roomOf = (step: PlanStep): number => (step.kind === 'rule' ? callRoom : drawsOf(step).length * drawRoom)
+
+/** Why a sample is invalid because of how its rollout ended; null if it may be scored. */
+function refusedStatus({ onStatus }: Plan, { status }: Sample): Failure | null {
+  if (status === undefined || status === 'completed' || onStatus[status] === 'score') return null
+  return { kind: status, retryable: false, detail: statusDetails[status] }
+}
+
+const statusDetails: Readonly<Record<Exclude<RolloutStatus, 'completed'>, string>> = {
+  aborted: 'the rollout was aborted; on_status of the reward decides whether it is scored',
+  env_error: 'the environment of the rollout failed; on_status of the reward decides whether it is scored',
+  tool_limit: 'the rollout ran into its limit of turns; on_status of the reward says that it is invalid',
+  truncated: 'the rollout was cut off; on_status of the reward says that it is invalid',
+}
 
 /** Why a step does not run for this sample; null if it runs. */
 function offReason({ job }: StepContext, step: PlanStep, sample: Sample, terms: Terms): OffReason | null {

@@ -21,7 +21,7 @@ interface Calls {
   readonly responses: string[]
   readonly truths: Sample['groundTruth'][]
   readonly sources: (string | null)[]
-  /** null: the sample has no extra_info, rm_prompts, group or flags. */
+  /** null: the sample has nothing of all this. */
   readonly rests: (Rest | null)[]
   /** null: no earlier step. */
   readonly earlier: (CallRow['earlier'] | null)[]
@@ -114,12 +114,17 @@ function restOf(sample: Sample): Rest {
 const nothing = Object.freeze({})
 const bare: Rest = { rmPrompts: nothing, extraInfo: nothing, hasExtraInfo: false }
 
-const isBare = ({ hasExtraInfo, rmPrompt, rmPrompts, group, flags }: Sample): boolean =>
-  hasExtraInfo === false &&
-  rmPrompt === undefined &&
-  group === undefined &&
-  flags === undefined &&
-  isEmpty(rmPrompts)
+const isBare = (sample: Sample): boolean =>
+  sample.hasExtraInfo === false &&
+  sample.rmPrompt === undefined &&
+  sample.group === undefined &&
+  sample.flags === undefined &&
+  sample.turns === undefined &&
+  sample.status === undefined &&
+  sample.tokens === undefined &&
+  sample.policyVersion === undefined &&
+  sample.environment === undefined &&
+  isEmpty(sample.rmPrompts)
 
 function isEmpty(object: object): boolean {
   for (const _key in object) return false

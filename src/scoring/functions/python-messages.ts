@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import type { Generation, Range } from '../../contract/index.ts'
+import { type Generation, type Range, toolCallsOf } from '../../contract/index.ts'
 import type { Problem } from '../../core/errors.ts'
-import type { FailureKind, Json } from '../../core/sample/sample.ts'
+import type { FailureKind, Json, Sample } from '../../core/sample/sample.ts'
+import { chatMessage } from '../../trainers/chat/rollout.ts'
 import { MalformedMessage, objectOf, textOf } from './frames.ts'
 import type { CallResult } from './function-host.ts'
 import type { FunctionJob, JobResult } from './job.ts'
@@ -46,20 +47,34 @@ export function readPythonReply(encoded: unknown): PythonReply {
 export function pythonJob(job: FunctionJob): object {
   if (job.type !== 'call') return job
   const sample = job.rows[0]?.sample
+  const prompt = sample?.prompt
   return {
     type: 'call',
     name: job.name,
     options: job.options,
     op: job.op,
     row: {
-      prompt: sample?.prompt,
+      prompt: typeof prompt === 'object' ? prompt.map(chatMessage) : prompt,
       response: sample?.response,
       ground_truth: sample?.groundTruth,
       data_source: sample?.dataSource ?? '',
       extra_info: sample?.extraInfo,
       rm_prompt: sample?.rmPrompt ?? null,
+      ...(sample && rolloutOf(sample)),
     },
     ...(job.op === 'postprocess' && { text: (job.answer as Generation).text }),
+  }
+}
+
+/** What a row of one text does not have. */
+function rolloutOf(sample: Sample): object {
+  const { turns, status, tokens, policyVersion, environment } = sample
+  return {
+    ...(turns && { turns: turns.map(chatMessage), tool_calls: toolCallsOf(sample) }),
+    ...(status !== undefined && { status }),
+    ...(tokens && { tokens }),
+    ...(policyVersion && { policy_version: policyVersion }),
+    ...(environment && { environment }),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { ModelConfig } from '../models/interface/model-config.ts'
 import { rewardRange } from './fold.ts'
-import type { OnInvalid, Plan, PlanStep } from './plan.ts'
+import type { OnInvalid, OnStatus, Plan, PlanStep } from './plan.ts'
 import type { weightSchedule } from './reward-config.ts'
 
 /** Explains in words what a plan does with a sample, one sentence per line. */
@@ -19,6 +19,7 @@ export function explainPlan(plan: Plan): string[] {
     arithmetic === 'published' ? '  It is computed in float32, and a closed gate counts as score 0.' : '',
     steps.some(isGroupStep) ? groupWords(plan.group) : '',
     `  A sample that cannot be scored is invalid${invalidWords(plan.onInvalid)}.`,
+    statusWords(plan.onStatus),
     deadlineMs === null ? '' : `  A request may take ${deadlineMs / 1000} s.`,
   ].filter((line) => line !== '')
 }
@@ -40,6 +41,7 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
     votes,
     when,
     dataSource,
+    ignore,
     after,
     gated,
     onUnreadable,
@@ -60,7 +62,10 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   const reads = after.length > 0 ? ` Reads what ${after.join(', ')} said.` : ''
   const counts = critique || plan.formula ? '' : ` ${countWords(step, index, weightText(plan, index))}`
   const unreadable = step.ask !== null && !critique ? ` ${unreadableWords(onUnreadable)}` : ''
-  return [`  ${index + 1}. ${name}: ${bound.name}${asks}${scores}.${counts}${only}${reads}${unreadable}`]
+  const ignores = ignore.size > 0 ? ` Ignores parts of type ${[...ignore].join(', ')}.` : ''
+  return [
+    `  ${index + 1}. ${name}: ${bound.name}${asks}${scores}.${counts}${only}${reads}${ignores}${unreadable}`,
+  ]
 }
 
 const isGroupStep = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model'
@@ -111,6 +116,26 @@ function unreadableWords(setting: PlanStep['onUnreadable']): string {
   if (setting === 'skip')
     return 'A text without a verdict leaves the step out: it pays what an off step pays.'
   return `A text without a verdict counts as ${setting}.`
+}
+
+/** What differs from the defaults. */
+function statusWords({ truncated, tool_limit, aborted, env_error }: OnStatus): string {
+  const ended = { truncated: 'was cut off', tool_limit: 'ran into a limit of turns' }
+  const broken = { aborted: 'was aborted', env_error: 'has a broken environment' }
+  const invalid = [
+    ...(truncated === 'invalid' ? [ended.truncated] : []),
+    ...(tool_limit === 'invalid' ? [ended.tool_limit] : []),
+  ]
+  const scored = [
+    ...(aborted === 'score' ? [broken.aborted] : []),
+    ...(env_error === 'score' ? [broken.env_error] : []),
+  ]
+  return [
+    invalid.length > 0 ? `  A rollout that ${invalid.join(' or ')} is invalid.` : '',
+    scored.length > 0 ? `  A rollout that ${scored.join(' or ')} is scored.` : '',
+  ]
+    .filter((line) => line !== '')
+    .join('\n')
 }
 
 function invalidWords(onInvalid: OnInvalid): string {

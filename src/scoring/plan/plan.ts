@@ -3,7 +3,7 @@
  * only. Plans are immutable.
  */
 import type { AskName, FunctionKind } from '../../contract/index.ts'
-import type { Json } from '../../core/sample/sample.ts'
+import type { Json, RolloutStatus } from '../../core/sample/sample.ts'
 import type { BoundFunction } from '../functions/function-host.ts'
 import type { Sampling } from '../models/interface/ask.ts'
 import type { GuardConfig } from '../models/interface/model-config.ts'
@@ -22,6 +22,7 @@ export interface Plan {
   /** Replaces the fold. */
   readonly formula: Expression<number> | null
   readonly onInvalid: OnInvalid
+  readonly onStatus: OnStatus
   readonly arithmetic: 'strict' | 'published'
   readonly group: GroupSettings
   /** Time limit of a request for this reward; null: the gateway's. */
@@ -59,6 +60,8 @@ export interface PlanStep {
   readonly pairs: PairSettings
   /** Model -> limit of its prompts, for models that have one. */
   readonly budgets: ReadonlyMap<string, PromptBudget>
+  /** Types of parts that the step does not need to see, such as `image`. */
+  readonly ignore: ReadonlySet<string>
   /** Steps whose scores and texts the function gets in `earlier`. */
   readonly after: readonly string[]
   /** Steps that must finish first: those of `after`, of `when` and, if gated, of the gate. */
@@ -79,6 +82,9 @@ export type OnInvalid =
   | { readonly kind: 'number'; readonly value: number }
   /** The mean of the group's valid answers; `fallback` if there are none, null: no number. */
   | { readonly kind: 'group_mean'; readonly fallback: number | null }
+
+/** What becomes of a rollout that did not end well. */
+export type OnStatus = Readonly<Record<Exclude<RolloutStatus, 'completed'>, 'score' | 'invalid'>>
 
 /** `n` votes from each model. Fewer than `min` valid votes, over all models, are a failure. */
 export interface Votes {

@@ -74,6 +74,7 @@ export function resolveStep(
     labels: step.verdict === 'expected' ? repliesOf(bound) : null,
     pairs: { scheme: 'all', neighbours: 1, swap: true, aggregate: 'bradley_terry', ...step.pairs },
     budgets: budgetsOf(models, around.models),
+    ignore: new Set([step.ignore ?? []].flat()),
     after,
     needs: [...new Set(needs)],
     timeoutMs: step.timeout_s === undefined ? Number.POSITIVE_INFINITY : step.timeout_s * 1000,

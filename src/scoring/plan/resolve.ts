@@ -14,7 +14,7 @@ import {
 import type { GatewaySettings } from './gateway-config.ts'
 import type { Plan, PlanStep } from './plan.ts'
 import { isGated, resolveStep } from './resolve-step.ts'
-import { onInvalidOf, type StepConfig } from './reward-config.ts'
+import { onInvalidOf, onStatusOf, type StepConfig } from './reward-config.ts'
 import { findFunction, type StepFunction } from './step-function.ts'
 import { planVersion } from './version.ts'
 
@@ -112,6 +112,7 @@ async function resolveReward(
     gate,
     formula: formula && 'expression' in formula ? formula.expression : null,
     onInvalid: onInvalidOf(settings.on_invalid ?? null),
+    onStatus: onStatusOf(settings.on_status),
     arithmetic: settings.arithmetic ?? 'strict',
     group: {
       min: settings.group?.min ?? null,

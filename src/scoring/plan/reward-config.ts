@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { modelConfig, samplingConfig } from '../models/interface/model-config.ts'
-import type { OnInvalid } from './plan.ts'
+import type { OnInvalid, OnStatus } from './plan.ts'
 
 const seconds = z.number().positive().max(86_400)
 
@@ -76,6 +76,8 @@ export const stepConfig = z.strictObject({
     .optional(),
   /** Earlier steps whose scores and texts the function reads. */
   after: oneOrMore(z.string().min(1)).optional(),
+  /** Types of parts that the step does not need to see, such as `image`. Any other part that is no text fails it. */
+  ignore: oneOrMore(z.string().min(1)).optional(),
   /** Time limit of one question with all its retries. */
   timeout_s: seconds.optional(),
 })
@@ -96,6 +98,18 @@ const onInvalidSetting = z.union([z.null(), z.number(), z.literal('fail'), ...gr
 /** `on_invalid` as a config writes it. */
 export type OnInvalidSetting = z.output<typeof onInvalidSetting>
 
+const scoreOrInvalid = z.enum(['score', 'invalid'])
+
+/** `on_status` of a reward. */
+const onStatusSetting = z
+  .strictObject({
+    truncated: scoreOrInvalid.default('score'),
+    tool_limit: scoreOrInvalid.default('score'),
+    aborted: scoreOrInvalid.default('invalid'),
+    env_error: scoreOrInvalid.default('invalid'),
+  })
+  .prefault({})
+
 /** One reward. */
 export const rewardConfig = z.strictObject({
   $schema: z.string().optional(),
@@ -113,6 +127,8 @@ export const rewardConfig = z.strictObject({
   on_unreadable: onUnreadable.default('fail'),
   /** What an invalid sample becomes for trainers that have no such notion: null, a number, the mean of its group's valid answers (or the fallback given there), or an error for the whole request. */
   on_invalid: onInvalidSetting.default(null),
+  /** Whether a rollout is scored that was cut off, ran into a limit of turns, was aborted, or whose environment failed. */
+  on_status: onStatusSetting,
   /** `published`: float32, and a closed gate counts as score 0, as in VeRL-with-RMs. */
   arithmetic: z.enum(['strict', 'published']).default('strict'),
   /** What a step over a group waits for. */
@@ -137,6 +153,10 @@ export type StepConfig = z.output<typeof stepConfig>
 export const trainerOnInvalid = z.union([z.number(), z.literal('fail'), ...groupMean.options], {
   error: "a number, 'fail', 'group_mean' or {group_mean: <number>}",
 })
+
+/** Resolves the setting of a reward that may have mistakes. */
+export const onStatusOf = (setting: z.output<typeof onStatusSetting> | undefined): OnStatus =>
+  setting ?? onStatusSetting.parse({})
 
 /** Resolves the setting. A plain 'group_mean' has no fallback. */
 export function onInvalidOf(setting: OnInvalidSetting): OnInvalid {

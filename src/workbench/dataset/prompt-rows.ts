@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Failure, Sample, Unreadable } from '../../core/sample/sample.ts'
 import { permutation, seeded } from '../../core/statistics/random.ts'
 import { badSample } from '../../trainers/native.ts'
 import { eachRow, isObject, type RawRow } from './row.ts'
@@ -69,12 +69,31 @@ async function countOf(path: string, stdin: NodeJS.ReadableStream): Promise<numb
   return count
 }
 
+/** What a row says of its response. */
+const ofResponse: readonly string[] = ['responses', 'status', 'tokens', 'policy_version', 'environment']
+
 function promptOf(raw: RawRow, index: number, modelSteps: readonly string[]): PromptRow {
   const { value } = raw
-  const { responses: _responses, ...row } = isObject(value) ? value : {}
+  const row = Object.fromEntries(
+    Object.entries(isObject(value) ? value : {}).filter(([name]) => !ofResponse.includes(name)),
+  )
   const blank = 'output' in row ? { ...row, output: '' } : { ...row, response: '' }
   const [read] = samplesOf(isObject(value) ? { ...raw, value: blank } : raw, index, modelSteps)
-  if (!read || 'failure' in read || read.prompt.length > 0)
-    return { index, row: read ?? badSample(String(index), 'no sample') }
-  return { index, row: badSample(String(index), 'prompt: is missing or empty') }
+  if (!read || 'failure' in read) return { index, row: read ?? badSample(String(index), 'no sample') }
+  if (read.prompt.length === 0) return { index, row: badSample(String(index), 'prompt: is missing or empty') }
+  const failure = beyondText(read.prompt)
+  return { index, row: failure ? { id: read.id, failure } : read }
+}
+
+/** The policy is asked with texts. A prompt with an image or a tool call would be another prompt without it. */
+function beyondText(prompt: Sample['prompt']): Failure | null {
+  if (typeof prompt === 'string') return null
+  const at = prompt.findIndex(({ parts, toolCalls }) => parts || toolCalls)
+  if (at < 0) return null
+  const what = prompt[at]?.parts ? 'a part that is no text' : 'calls of tools'
+  return {
+    kind: 'unseen_content',
+    retryable: false,
+    detail: `prompt.${at} has ${what}, and the policy is asked with texts only`,
+  }
 }

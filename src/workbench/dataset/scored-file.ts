@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { GatewayError } from '../../core/errors.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import { chatMessage } from '../../trainers/chat/rollout.ts'
 import { unwritable, wholeLines } from './files.ts'
 import { writeParquet } from './parquet.ts'
 import { eachRow } from './row.ts'
@@ -191,8 +192,18 @@ export function keptSample(keep: Keep, row: Sample | Unreadable): { readonly sam
     response_length: row.response.length,
   }
   if (keep === 'facts') return { sample: facts }
-  const { prompt, response, groundTruth, extraInfo } = row
-  return { sample: { ...facts, prompt, response, ground_truth: groundTruth, extra_info: extraInfo } }
+  const { prompt, response, turns, status, groundTruth, extraInfo } = row
+  return {
+    sample: {
+      ...facts,
+      prompt: typeof prompt === 'string' ? prompt : prompt.map(chatMessage),
+      response,
+      ...(turns && { turns: turns.map(chatMessage) }),
+      ...(status && { status }),
+      ground_truth: groundTruth,
+      extra_info: extraInfo,
+    },
+  }
 }
 
 const promptKey = (prompt: Sample['prompt']): string | null =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Failure, Message, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
-import { writeNativeResult } from '../../trainers/native.ts'
+import { writeNativeResult } from '../../trainers/native-result.ts'
 import type { PromptRow } from '../dataset/prompt-rows.ts'
 import { keptSample } from '../dataset/scored-file.ts'
 import type { PolicyAnswer } from '../rollout/policy.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { faultKinds } from '../../../src/simulator/faults.ts'
-import { writeNativeResult } from '../../../src/trainers/native.ts'
+import { writeNativeResult } from '../../../src/trainers/native-result.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
 import { seeded } from '../../support/seeded.ts'
 import { isWithin } from '../../support/yardstick.ts'

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { allOf, ListenerGuard } from '../../../src/core/listener-guard.ts'
 import { type EngineEvents, engineEventNames } from '../../../src/scoring/engine/events.ts'
-import { nativeSample, readNativeRows, writeNativeResult } from '../../../src/trainers/native.ts'
+import { nativeSample, readNativeRows } from '../../../src/trainers/native.ts'
+import { writeNativeResult } from '../../../src/trainers/native-result.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
 

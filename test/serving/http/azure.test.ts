@@ -56,7 +56,7 @@ t.test(
 
 const plain = { query: {}, literals: [], groundTruths: null, maxRowValues: 1000 }
 
-t.test('Azure: text beside tool calls is scored and flagged (M50)', async (t) => {
+t.test('Azure: text beside tool calls is scored, and the calls are kept (M50)', async (t) => {
   const item = { reference_answer: 'b' }
   for (const sample of [
     { output_text: 'b', output_tools: calls },
@@ -65,10 +65,10 @@ t.test('Azure: text beside tool calls is scored and flagged (M50)', async (t) =>
   ]) {
     t.strictSame((await post('exact', { sample, item })).body, { score: 1 })
     const reading = await azure.routes['']?.read({ ...plain, body: { sample, item } })
-    t.match(reading?.rows, [{ response: 'b', flags: ['turns_unseen'] }])
+    t.match(reading?.rows, [{ response: 'b', turns: [{ content: 'b', toolCalls: [{ name: 'search' }] }] }])
   }
   const body = { sample: { output_text: 'b', output_tools: [] }, item }
-  t.notOk('flags' in ((await azure.routes['']?.read({ ...plain, body }))?.rows[0] ?? {}))
+  t.notOk('turns' in ((await azure.routes['']?.read({ ...plain, body }))?.rows[0] ?? {}))
 })
 
 t.test('Azure: an answer that came as output_json alone is its JSON text (M50)', async (t) => {

@@ -22,13 +22,6 @@ const bodies: Readonly<Record<string, readonly [string, object]>> = {
   'Open-Instruct': ['/wire/open-instruct/judged', { program: '4', tests: ['4'], max_execution_time: 1 }],
   'slime, prompt null': ['/wire/slime/judged', { prompt: null, response: '4', label: '4' }],
   'slime, no turns': ['/wire/slime/judged', { prompt: [], response: '4', label: '4' }],
-  'Azure, an image alone': [
-    '/wire/azure/judged',
-    {
-      sample: { output_text: '4' },
-      item: { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] }] },
-    },
-  ],
   'verl without a question, EasyR1': [
     '/v1/score',
     { reward: 'judged', samples: [{ prompt: '', response: '4' }] },

@@ -1,13 +1,19 @@
 """A sample of /v1/score, and its construction from trainers' rows."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 
-class Message(TypedDict):
+class Message(TypedDict, total=False):
+    """A chat message, or an item of the Responses API. The gateway keeps every field."""
+
     role: str
     content: Any
-    """Text, a list of `{"type": "text", "text": ...}` parts, or None."""
+    """Text, a list of parts such as `{"type": "text", "text": ...}`, or None."""
+    tool_calls: Any
+    tool_call_id: str
+    name: str
+    reasoning_content: str
 
 
 class Sample(TypedDict, total=False):
@@ -15,6 +21,12 @@ class Sample(TypedDict, total=False):
     """Returned in the result; the sample's index by default."""
     prompt: str | Sequence[Message]
     response: str | Sequence[Message]
+    """Text, or all messages that the rollout added."""
+    status: str | None
+    """`completed`, `truncated`, `aborted`, `tool_limit` or `env_error`."""
+    tokens: Mapping[str, int] | None
+    policy_version: str | int | Mapping[str, str | int] | None
+    environment: Mapping[str, float] | None
     ground_truth: Any
     data_source: str | None
     group_id: str | int | None
@@ -35,10 +47,21 @@ _FIELDS = ("data_source", "group_id", "group_index", "group_size", "rm_prompt", 
 
 
 def text_or_messages(value: Any) -> str | list[Message]:
-    """Text unchanged, or messages with only role and content; a missing content is None."""
+    """Text unchanged, or messages with every field that has a value."""
     if isinstance(value, str):
         return value
-    return [{"role": str(m.get("role", "")), "content": m.get("content")} for m in value]
+    return [message_of(message) for message in value]
+
+
+def message_of(sent: Mapping[str, Any]) -> Message:
+    """A message without empty fields, which data sets add to every row. Items of the Responses API have no role."""
+    message: dict[str, Any] = {name: item for name, item in sent.items() if item is not None}
+    if "type" not in message:
+        message.setdefault("role", "")
+    if "role" in message:
+        message["role"] = str(message["role"])
+        message.setdefault("content", None)
+    return cast(Message, message)
 
 
 def sample_of(prompt: Any, response: Any, row: Mapping[str, Any], truth: str | None = None) -> Sample:

@@ -29,12 +29,21 @@ async def score(task: Any, trace: Any) -> float:
 def _prompt(task: Any) -> str | list[Message]:
     """Messages if the task has them, so that a system prompt keeps its role."""
     if isinstance(task.prompt, (list, tuple)):
-        return [{"role": message.role, "content": _text(message.content)} for message in task.prompt]
+        return [{"role": message.role, "content": _content(message.content)} for message in task.prompt]
     return str(task.prompt_text)
 
 
-def _text(content: Any) -> str:
+def _content(content: Any) -> Any:
+    """Text, or the parts if there is anything but text."""
     if content is None or isinstance(content, str):
         return content or ""
-    parts = (part.get("text") if isinstance(part, dict) else getattr(part, "text", None) for part in content)
-    return "\n\n".join(part for part in parts if part)
+    parts = [_part(part) for part in content]
+    if all(part.get("type", "text") == "text" for part in parts):
+        return "\n\n".join(part["text"] for part in parts if part.get("text"))
+    return parts
+
+
+def _part(part: Any) -> dict[str, Any]:
+    if isinstance(part, dict):
+        return part
+    return part.model_dump(mode="json", exclude_none=True) if hasattr(part, "model_dump") else {"text": part.text}

@@ -10,6 +10,7 @@ import type { Sample, Term } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { CancelToken, whenAborted } from '../../models/interface/cancel-token.ts'
 import { type GroupWaiting, incomplete, type Joining, type Quorum } from '../context.ts'
+import { answerKey } from './distinct-answers.ts'
 import { Gathering, type GroupRun } from './waiting.ts'
 
 /** Finished rounds whose terms are kept for retries, each for the time limit of its group. */
@@ -41,7 +42,7 @@ export class CrossRequestGroups implements GroupWaiting {
     const { sample, context } = joining
     const key = keyOf(joining)
     const name = nameOf(sample)
-    const answer = hash('sha256', sample.response)
+    const answer = hash('sha256', answerKey(sample))
     const rounds = this.#known(key, quorum.waitMs)
     const namesEpoch = context.job.trainingStep !== undefined
     const same = rounds.filter((round) => round.submissions.get(name)?.answer === answer)
@@ -129,7 +130,7 @@ type Result = Term | null | typeof incomplete
 
 /** One answer of one member in one round, whichever requests sent it. */
 class Submission {
-  /** SHA-256 of the response. */
+  /** SHA-256 of the whole answer. */
   readonly answer: string
   /** The result of the same answer in an earlier round; null if the answer is new. */
   readonly earlier: Promise<Result> | null

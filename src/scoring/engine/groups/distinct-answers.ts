@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { bytesOf } from '../../../core/sample/sample.ts'
+import { memoizeByObject } from '../../../core/memoize.ts'
+import { bytesOf, type Message, type Sample } from '../../../core/sample/sample.ts'
 import { workInSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { canonicalJson } from '../../plan/version.ts'
@@ -25,6 +26,11 @@ export async function distinctAnswers(rows: readonly CallRow[], most: number): P
 
 /** Distinguishes rows with equal answers, independently of arrival order. */
 const nameOf = ({ sample }: CallRow): string => JSON.stringify([sample.group?.index ?? null, sample.id])
+
+/** What tells two answers apart: all turns, not only the text of the last one. A rollout that is one text is its own key. */
+export const answerKey = ({ response, turns }: Sample): string => (turns ? keyOfTurns(turns) : response)
+
+const keyOfTurns = memoizeByObject((turns: readonly Message[]) => `turns ${digest(JSON.stringify(turns))}`)
 
 /** Bytes of rows whose keys are computed between two yields. */
 const atOnceBytes = 256 * 1024

@@ -4,6 +4,7 @@ import { eachInSlices, inSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { type Groups, incomplete, type Joined, type Joining, type Quorum } from '../context.ts'
 import { failedTerm, unforeseen } from '../step.ts'
+import { answerKey } from './distinct-answers.ts'
 import { Gathering, type GroupRun } from './waiting.ts'
 
 /**
@@ -143,15 +144,15 @@ class Group {
     this.members.push(sample)
     if (index === undefined) return
     const answers = this.#byIndex.get(index)
-    if (answers) answers.set(sample.response, sample)
-    else this.#byIndex.set(index, new Map([[sample.response, sample]]))
+    if (answers) answers.set(answerKey(sample), sample)
+    else this.#byIndex.set(index, new Map([[answerKey(sample), sample]]))
   }
 
   /** The member that a sample is or retries: the same answer under the same index. */
   memberFor(sample: Sample): Sample {
     const index = sample.group?.index
     if (index === undefined) return sample
-    return this.#byIndex.get(index)?.get(sample.response) ?? sample
+    return this.#byIndex.get(index)?.get(answerKey(sample)) ?? sample
   }
 }
 
@@ -190,7 +191,7 @@ class Finding {
   }
 }
 
-/** Answers with the same prompt and different ground truths belong to different problems, for example with different images. */
+/** Answers with the same prompt and different ground truths belong to different problems: a trainer may have left the images out. */
 function keyOf({ group, prompt, groundTruth }: Sample): string | null {
   if (group) return `id ${group.id}`
   return isAsked(prompt) ? `prompt ${JSON.stringify([prompt, groundTruth])}` : null
@@ -199,9 +200,11 @@ function keyOf({ group, prompt, groundTruth }: Sample): string | null {
 /** A visible character that is not only markup. */
 const visible = /[^\p{C}\p{Z}]/u
 
-/** True if a prompt contains a question. A system prompt next to turns without text, for example an image, does not count. */
+/** True if a prompt contains a question: a text, or an image or another part. A system prompt next to empty turns does not count. */
 function isAsked(prompt: Sample['prompt']): boolean {
   if (typeof prompt === 'string') return visible.test(prompt)
   const turns = prompt.filter(({ role }) => role !== 'system' && role !== 'developer')
-  return (turns.length > 0 ? turns : prompt).some(({ content }) => visible.test(content))
+  return (turns.length > 0 ? turns : prompt).some(
+    ({ content, parts }) => visible.test(content) || parts !== undefined,
+  )
 }

@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
-import { asksNothing } from '../../../contract/question.ts'
+import { asksNothing, untrustedTexts } from '../../../contract/question.ts'
 import { isWordless } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { Rendered, RenderedInput } from '../../models/interface/ask.ts'
@@ -266,14 +266,11 @@ function ownTexts(text: Told['text'], rows: OwnRows): Told {
 
 const asValue = (content: string): Prompt => ({ kind: 'prompt', literals: ['', ''], values: [content] })
 
-/** Everything the policy wrote or may have written: the response, the prompt's turns, and what judges said about it. */
-function textsOf({ sample: { response, prompt }, earlier }: OwnRows[number]): readonly string[] {
-  return [
-    response,
-    ...(typeof prompt === 'string' ? [prompt] : prompt.map(({ content }) => content)),
-    ...Object.values(earlier).flatMap(({ texts }) => texts),
-  ]
-}
+/** Everything the policy wrote or may have written: the prompt's turns, the rollout's, and what judges said about it. */
+const textsOf = ({ sample, earlier }: OwnRows[number]): readonly string[] => [
+  ...untrustedTexts(sample),
+  ...Object.values(earlier).flatMap(({ texts }) => texts),
+]
 
 /** Shorter texts occur in many strings by chance. They count only if they contain something to guard. */
 const shortest = 8

@@ -10,6 +10,7 @@ import type { VoteEvent } from '../events.ts'
 import { withoutThoughts } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
 import { called, failedTerm, originOf, scoredTerm, skippedTerm, textTerm } from '../step.ts'
+import { leavesOutTurns } from '../unseen.ts'
 import { type Fitted, withinBudget } from './prompt-budget.ts'
 import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './step-question.ts'
 import {
@@ -104,7 +105,12 @@ export function judgeQuery(
         ? fitting.then((fitted) => askFitted(fitted, draw))
         : askFitted(fitting, draw)
     },
-    noticed: () => (isCut ? [...questions.noticed(), 'truncated'] : questions.noticed()),
+    noticed() {
+      const noticed = questions.noticed()
+      const isPartial = leavesOutTurns(question, rows)
+      if (!isCut && !isPartial) return noticed
+      return [...noticed, ...(isCut ? ['truncated'] : []), ...(isPartial ? ['turns_unseen'] : [])]
+    },
   }
 }
 

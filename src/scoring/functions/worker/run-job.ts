@@ -9,7 +9,7 @@ import {
   RuleTimeout,
 } from '../../../contract/index.ts'
 import { QuestionError } from '../../../contract/prompt.ts'
-import { messagesWithoutText } from '../../../contract/question.ts'
+import { shownSample } from '../../../contract/rollout.ts'
 import type { Problem } from '../../../core/errors.ts'
 import type { Json, Score } from '../../../core/sample/sample.ts'
 import { type JsonValue, readJson } from '../../../grading/json/json.ts'
@@ -146,9 +146,8 @@ function rowOf(
   }
   const { options } = binding
   if (isOwn) return { sample, truth, options, earlier }
-  const prompt = typeof sample.prompt === 'string' ? null : messagesWithoutText(sample.prompt)
   return Object.freeze({
-    sample: freeze(prompt ? { ...sample, prompt } : sample),
+    sample: freeze(shownSample(sample)),
     truth: freeze(truth),
     options,
     earlier: freeze(earlier),

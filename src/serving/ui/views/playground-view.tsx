@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { NativeResult } from '../../../trainers/native.ts'
+import type { NativeResult } from '../../../trainers/native-result.ts'
 import type { ServedReward } from '../../http/inspector/messages.ts'
 import type { RowDetail, ShownAsk } from '../../telemetry/live/shown-row.ts'
 import { duration, figure } from '../format.ts'

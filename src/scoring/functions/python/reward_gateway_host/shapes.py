@@ -14,6 +14,9 @@ from .truth import read_truth
 Row = dict[str, Any]
 Function = Callable[..., Any]
 
+# What a function of any signature may name among its arguments.
+ROLLOUT = ("turns", "tool_calls", "status", "tokens", "policy_version", "environment")
+
 TRUTH_COLUMNS = ("ground_truth", "solution", "answer", "label", "labels", "target")
 KNOWN = (
     "compute_score(data_source, solution_str, ground_truth, extra_info), "
@@ -100,12 +103,20 @@ class Scorer:
         self._parts = parts
         parameters = inspect.signature(function).parameters.values()
         self._names = {p.name for p in parameters}
+        self._reads = [name for name in ROLLOUT if name in self._names]
         self._takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
         if self._shape == "verl":
             self._check(parameters)
 
     def _check(self, parameters: Any) -> None:
-        given = {"data_source", "solution_str", "ground_truth", "extra_info", *self._kwargs}
+        given = {
+            "data_source",
+            "solution_str",
+            "ground_truth",
+            "extra_info",
+            *ROLLOUT,
+            *self._kwargs,
+        }
         plain = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
         for p in parameters:
             if p.kind not in plain and p.default is p.empty and p.name not in given:
@@ -121,6 +132,9 @@ class Scorer:
         if self._reads_json:
             row = {**row, "ground_truth": read_truth(row["ground_truth"])}
         arguments = getattr(self, f"_{self._shape}")(row)
+        for name in self._reads:
+            item = rollout_field(row, name)
+            arguments.setdefault(name, item if self._shape == "verl" else [item])
         if not self._takes_all:
             arguments = {name: item for name, item in arguments.items() if name in self._names}
         return self._function(**{**arguments, **self._kwargs})
@@ -157,8 +171,8 @@ class Scorer:
 
     def _trl(self, row: Row) -> dict[str, Any]:
         response: Any = row["response"]
-        if isinstance(row["prompt"], list):
-            response = [{"role": "assistant", "content": response}]
+        if "turns" in row or isinstance(row["prompt"], list):
+            response = rollout_field(row, "turns")
         columns = {name: [item] for name, item in row["extra_info"].items()}
         for name in TRUTH_COLUMNS:
             if name in self._names or name == "ground_truth":
@@ -189,16 +203,33 @@ class Hooks:
         return None if one is None else values.verdict(one, self._parts)
 
 
+def rollout_field(row: Row, name: str) -> Any:
+    """A field of a rollout. One text is one turn of the assistant; what was not sent is None."""
+    if name in row:
+        return row[name]
+    if name == "turns":
+        return [{"role": "assistant", "content": row["response"]}]
+    return [] if name == "tool_calls" else None
+
+
+def content_of(message: Any) -> str:
+    """The text of a message: of a list of parts, that of its text parts."""
+    content = message["content"]
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part.get("type") == "text")
+    return str(content)
+
+
 def text_of(prompt: Any) -> str:
     """A prompt as one text: of a conversation the contents, a line each."""
     if isinstance(prompt, str):
         return prompt
-    return "".join(f"{message['content']}\n" for message in prompt)
+    return "".join(f"{content_of(message)}\n" for message in prompt)
 
 
 def question_of(prompt: Any) -> str:
     """What was asked: of a conversation the last message of the user."""
     if isinstance(prompt, str):
         return prompt
-    asked = [message["content"] for message in prompt if message["role"] == "user"]
-    return str(asked[-1]) if asked else text_of(prompt)
+    asked = [content_of(message) for message in prompt if message["role"] == "user"]
+    return asked[-1] if asked else text_of(prompt)
