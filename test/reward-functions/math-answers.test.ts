@@ -181,7 +181,7 @@ t.test('math-dapo pays for the answer after its mark, or in a box', async (t) =>
   })
   t.equal(dapo('Answer: 1,042 dollars', 1042), 1)
   t.equal(dapo('Answer: 2, 3', '2,3'), 1)
-  t.equal(dapo('Answer: 41\nanswer : x = 42', '42'), 1)
+  t.equal(dapo('Answer: 41 is too small.\nanswer : x = 42', '42'), 1)
   t.equal(dapo(`Answer: 42${'.'.repeat(400)}`, '42'), -1, 'too early')
 })
 

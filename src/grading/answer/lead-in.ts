@@ -1,3 +1,4 @@
+import { legible } from './legible.ts'
 import {
   apostrophe,
   copula,
@@ -157,7 +158,7 @@ const dressing =
  * `announced`: the words that announce the answer after that text.
  */
 export function leadIn(before: string, announced = ''): Objection | null {
-  const near = narrow(before.slice(-400)).replace(/\be\.\s?g\./gi, 'eg')
+  const near = narrow(legible(before.slice(-400))).replace(/\be\.\s?g\./gi, 'eg')
   const lead = near.replace(dressing, '')
   const gap = near.slice(lead.length)
   // A sentence that has ended says nothing of the next one, nor does a table, or a paragraph that does not lead on.
@@ -167,6 +168,7 @@ export function leadIn(before: string, announced = ''): Objection | null {
   const sentence = isEnded ? '' : lead.slice(lastEnd(lead, sentenceEnd))
   if (labelled.test(sentence)) return 'denied'
   const words = sentence.slice(-100)
+  if (disguised.test(words)) return 'denied'
   if (words !== '') for (const [objection, pattern] of leads) if (pattern.test(words)) return objection
   // A line of its own begins a new clause, unless the line before leads on to it.
   if (gap.includes('\n') && !leadsOverLine.test(sentence)) return null

@@ -1,10 +1,9 @@
 import { objectionAround, withoutComments } from '../answer/final-answer.ts'
-import { followUp } from '../answer/follow-up.ts'
 import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
-import { isWithdrawn } from '../answer/withdrawal.ts'
 import { boxContent, lastBox } from '../latex.ts'
 import { afterThink, isNested } from '../tags.ts'
 import { differ, isPartOfFormula, isReplaced } from './around.ts'
+import { lastExpression } from './last-expression.ts'
 import { readAnswer } from './read-answer.ts'
 
 const boxOpening = /\\(?:boxed|fbox)\s{0,9}\{/g
@@ -68,126 +67,6 @@ function closingBrace(text: string, from: number): number | null {
 /** Boxes with words or signs between them in one sentence are one list. Of boxes side by side the last counts. */
 const isOneSentence = (gap: string): boolean =>
   gap.length <= 50 && gap.trim() !== '' && !/[.!?]\s+[\p{L}*#]|\n\s*\n/u.test(gap)
-
-/** A place in prose that holds an expression: LaTeX or a number. */
-interface Candidate {
-  readonly start: number
-  readonly end: number
-  readonly text: string
-}
-
-const candidateOpening =
-  /\\\[|\\\(|\$\$?|\\begin\{(?:[pbv]?matrix)\}|-?(?:\d+(?:[.,]\d+)*|\.\d+)(?:\s?\/\s?\d+)?(?:\s?\\?%)?/g
-const closing: Readonly<Record<string, string>> = { '\\[': '\\]', '\\(': '\\)', $$: '$$', $: '$' }
-const longestCandidate = 4000
-const mostCandidates = 500
-const between = /^[\s,;*•()\-–]*(?:(?:and|or|and\/or|oder|或)[\s,;*•(\-–]*)?$/i
-
-/**
- * The last expression in prose, or the last few if only commas, `and` or `or` separate them. null: none, or
- * the words around it deny or doubt it.
- */
-function lastExpression(text: string): string | null {
-  const found = candidates(text)
-  const last = found.at(-1)
-  if (last === undefined) return null
-  const group = [last]
-  for (let k = found.length - 2; k >= 0; k--) {
-    const [candidate, next] = [found[k], group[0]]
-    if (!candidate || !next || !between.test(text.slice(candidate.end, next.start).slice(0, 40))) break
-    group.unshift(candidate)
-  }
-  const start = group[0]?.start ?? 0
-  const lead = leadIn(text.slice(Math.max(0, start - 400), start).replace(/\\text[a-z]*(?=\{)|[{}]/g, ' '))
-  if (lead !== null && lead !== 'several_answers') return null
-  if (/\b(?:minus|negative|about|around|roughly)[\s{}$]*$/i.test(text.slice(Math.max(0, start - 40), start)))
-    return null
-  const after = text.slice(last.end)
-  if (/^\s*\\(?:text|mathrm|operatorname)/.test(after)) return null
-  if (isElsewhere(text.slice(Math.max(0, start - 40), start), after.slice(0, 60))) return null
-  const next = followUp(after, noOther)
-  if (next !== null && next !== 'several_answers') return null
-  if (isWithdrawn(after, noOther)) return null
-  return group.map((candidate) => candidate.text.replace(/[\s,.;]+$/, '')).join(', ')
-}
-
-const located =
-  /\b(?:page|line|section|step|equation|eq|exercise|problem|question|chapter|footnote|appendix|theorem|lemma|case)s?\.?\s*[#(]*\$?$/i
-
-/** Whether a number counts or names something beside the answer: `on page 42`, `(42 lines of proof)`, `the 42nd prime`. */
-const isElsewhere = (before: string, after: string): boolean =>
-  located.test(before) ||
-  (/\(\s*\$?$/.test(before) && /^\$?\s*\p{L}+\s+\p{L}[^()]*\)/u.test(after)) ||
-  /^(?:st|nd|rd|th)\s+\p{L}|^\s*\+/u.test(after)
-
-function candidates(text: string): Candidate[] {
-  const found: Candidate[] = []
-  const closings = new Closings(text)
-  candidateOpening.lastIndex = 0
-  for (let match = candidateOpening.exec(text); match; match = candidateOpening.exec(text)) {
-    const candidate = read(text, match.index, match[0], closings)
-    if (candidate === null) continue
-    found.push(candidate)
-    if (found.length > 2 * mostCandidates) found.splice(0, mostCandidates)
-    candidateOpening.lastIndex = Math.max(candidate.end, match.index + 1)
-  }
-  return found
-}
-
-function read(text: string, start: number, open: string, closings: Closings): Candidate | null {
-  const isMatrix = open.startsWith('\\begin')
-  const close = isMatrix ? open.replace('begin', 'end') : Object.hasOwn(closing, open) ? closing[open] : null
-  if (!close) return number(text, start, open)
-  if (text[start - 1] === '\\' && text[start - 2] !== '\\') return null
-  const from = start + open.length
-  const at = closings.after(close, from)
-  if (at - from > longestCandidate) return null
-  const end = at + close.length
-  if (isMatrix) return { start, end, text: text.slice(start, end) }
-  const inner = text.slice(from, at)
-  return inner.trim() === '' || (open === '$' && isProse(inner)) ? null : { start, end, text: inner }
-}
-
-/**
- * Finds the next occurrence of signs for positions that only move forward, so each sign is searched once over
- * the whole text.
- */
-class Closings {
-  private readonly known = new Map<string, number>()
-  private readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
-
-  /** Infinity if there is none. */
-  after(sign: string, from: number): number {
-    let at = this.known.get(sign) ?? -1
-    while (at < from || (sign === '$' && this.text[at - 1] === '\\')) {
-      const next = this.text.indexOf(sign, Math.max(from, at + 1))
-      at = next < 0 ? Number.POSITIVE_INFINITY : next
-    }
-    this.known.set(sign, at)
-    return at
-  }
-}
-
-/** The text between two dollar prices is prose, not mathematics. */
-const isProse = (inner: string): boolean =>
-  /^\d/.test(inner) && /[A-Za-z]{3,}[\s,]+[A-Za-z]{2,}/.test(inner.slice(0, 400).replace(/\\[A-Za-z]+/g, ' '))
-
-function number(text: string, start: number, written: string): Candidate | null {
-  const before = text[start - 1] ?? ' '
-  const isMinus = written.startsWith('-') && /[\s(=:$]/.test(before)
-  const plain = written.startsWith('-') && !isMinus ? written.slice(1) : written
-  const at = start + written.length - plain.length
-  if (/[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\d_]/u.test(text[at - 1] ?? ' ')) return null
-  // Part of a power, an index or a struck number, or disguised by what hangs on it.
-  if (/[\^_~]\{?$/.test(text.slice(Math.max(0, at - 2), at))) return null
-  if (/^(?:[\p{M}\p{Cf}~^_!…吗]|\.\.)/u.test(text.slice(at + plain.length, at + plain.length + 2)))
-    return null
-  return { start: at, end: at + plain.length, text: plain }
-}
 
 /** The answer that a response commits to. */
 export interface Statement {
@@ -260,9 +139,47 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
   if (isBox && isPartOfFormula(text, start, end)) return { reason: 'extended' }
   const answer = statement.expression ?? statement.words
   if (isReplaced(answer, isBox ? text.slice(end) : rest + text.slice(end))) return { reason: 'withdrawn' }
+  if (isBox && besides(text, start, end).some((other) => differ(answer, other)))
+    return { reason: 'several_answers' }
+  if (isContradicted(text, start, isBox, answer)) return { reason: 'contradiction' }
   // A rule that reads only boxes still knows what else announces an answer.
   const later = boxOnly ? announcedAfter(text, end) : null
   return later !== null && differ(answer, later) ? { reason: 'contradiction' } : statement
+}
+
+const number = String.raw`[-−]?\$?\d[\d.,/]*\$?`
+const numberBefore = new RegExp(String.raw`(?:^|[\n:：>"])[\s*_]*(${number})[ \t]*\$?$`)
+const numberAfter = new RegExp(String.raw`^[\s$*_)\]}]*(${number})[\s.*_]*(?:\n|$)`)
+
+/** A number alone in the line of a box, before or after it. */
+function besides(text: string, start: number, end: number): string[] {
+  const [before, after] = [text.slice(Math.max(0, start - 60), start), text.slice(end, end + 60)]
+  const found = [numberBefore.exec(before)?.[1], numberAfter.exec(after.split('\n', 1)[0] ?? '')?.[1]]
+  return found.filter((other) => other !== undefined && !/\.$/.test(other)).map((other) => `${other}`)
+}
+
+const announcing =
+  /\b(?:the|correct|answer|answers|is|or|and|also|either|option|my|our|result|it|in|we|get|have|could|be)\b|[^\p{L}]/giu
+
+/**
+ * Whether another answer is stated right before, and no word leads from it to this one. Of boxes side by side the last
+ * counts.
+ */
+function isContradicted(text: string, start: number, isBox: boolean, answer: string): boolean {
+  const near = text.slice(Math.max(0, start - 600), start).replace(/[\s,]*\b(?:or|and)\s*$/, ' ')
+  const box = lastBoxes(near)
+  const phrase = Array.from(near.matchAll(phrases)).at(-1)
+  const isPhrase = phrase !== undefined && phrase.index >= (box?.end ?? 0)
+  if (isPhrase && leadIn(near.slice(0, phrase.index), phrase[0]) !== null) return false
+  const from = isPhrase ? phrase.index + phrase[0].length : 0
+  const found = isPhrase ? announcedIn(near.slice(from), true) : null
+  const [earlier, end] = isPhrase
+    ? [found?.statement.expression ?? null, from + (found?.length ?? 0)]
+    : [box?.contents.join(', ') ?? null, box?.end ?? 0]
+  if (!isPhrase && isBox) return false
+  if (earlier === null || `${found?.rest ?? ''}${near.slice(end)}`.replace(announcing, '') !== '')
+    return false
+  return differ(earlier, answer)
 }
 
 /** The expression that the last announcement after a box consists of. null: none, or it has other words. */
@@ -335,7 +252,7 @@ function announcedIn(
   // Words alone may be a number: forty-two.
   const expression =
     wholeExpression(sentence) ??
-    (isProseOnly(sentence) ? lastExpression(sentence) : null) ??
+    (isProseOnly(sentence) ? lastExpression(sentence, true) : null) ??
     sentence.slice(0, 200)
   const isWeak =
     expression !== sentence && (leadWithin(leadOf(sentence)) !== null || isForeign(leadOf(sentence)))

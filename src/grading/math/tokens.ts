@@ -105,7 +105,7 @@ class Lexer {
 
   private next(): void {
     const character = this.text[this.at] ?? ''
-    if (character === '~' && this.text[this.at + 1] === '~') throw notMathematics
+    if (character === '~' && /[~=]/.test(this.text[this.at + 1] ?? '')) throw notMathematics
     if (/\s|~/.test(character) || '$€£¥₹"`'.includes(character)) {
       this.at++
       this.spaced = true
