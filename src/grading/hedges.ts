@@ -5,7 +5,7 @@
 const denials =
   "not|never|neither|nor|none|cannot|hardly|scarcely|barely|wrong|wrongly|incorrect|incorrectly|false|falsely|untrue|invalid|mistaken|opposite|contrary|reverse|reversed|anything|everything|nothing|except|excluding|besides|unlike|far from|ruled? out|rejects?|rejected|deny|denies|denied|refuse|refused|refuted?|ain't|(?:is|are|was|were|do|does|did|ca|could|would|should|has|have|had|wo)n't"
 const doubts =
-  'maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|(?:might|may|could|should|would) be|unsure|uncertain|unclear|unknown|doubt|doubts|doubtful|dubious|unlikely|guess|guessing|otherwise|alternatively|instead|rather|whether|but|however|although|unless|depending|depends|joking|kidding'
+  'maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|(?:might|may|could|should|would) be|unsure|uncertain|unclear|unknown|doubt|doubts|doubtful|dubious|unlikely|guess|guessing|otherwise|alternatively|instead|rather|whether|but|however|although|unless|depending|depends|joking|kidding|myth|hoax|rumou?r|rumou?red'
 const bounds =
   'less|fewer|more|greater|larger|smaller|higher|lower|at least|at most|below|above|under|beyond|exceeds?|exceeding|nearly|almost|about|approximately|approx|around|roughly|circa|up to|minus|negative|half|double|twice|triple|(?:minimum|maximum) of'
 

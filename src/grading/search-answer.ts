@@ -131,6 +131,15 @@ const claims = /(?<![\p{L}])(?:is|are|was|were)(?![\p{L}])/u
 const pointsInWords = /[.,](?=[0-9])|(?<![\p{L}])(?:\p{Lu}|Mr|Mrs|Ms|Dr|St|Jr|Sr)\./gu
 const subject = /^(?:the|a|an|it|its|this|that|he|she|they|his|her|their|my|in)(?![\p{L}\p{N}'’])/iu
 
+/** An answer without the source that it names at its end: `..., as the second page says`, `(see document 2)`. */
+function withoutSource(answer: string): string {
+  const found =
+    /,\s+(?:as\s+(?:(?:is\s+)?(?:stated|mentioned|noted|shown|seen|written)|(?:the|this|that|document|page|source)\b)|according\s+to\b|per\s)[^,;!?]{0,80}$|\s\((?:see|source|document|doc|according\s+to)\b[^()]{0,60}\)\.?\s*$/i.exec(
+      answer,
+    )
+  return found && !isHedged(found[0]) ? answer.slice(0, found.index) : answer
+}
+
 /**
  * Whether an answer commits to one of the targets: alone, with words that add nothing or that the question has, or as
  * the object of a sentence ("The capital of France is Paris."). Other words might be other answers.
@@ -140,8 +149,9 @@ export function commitsToTarget(answer: string, targets: readonly string[], ques
   const allForms = targets.flatMap(formsOf)
   if (normal === '' || asks(answer, targets)) return false
   if (allForms.includes(normal)) return true
-  if (answer.length > longestAnswer || /[\n;|]/.test(answer)) return false
-  const given = tokensOf(normal)
+  if (answer.length > longestAnswer || /[\n;|[\]{}]|\s[-–—]\s/.test(answer)) return false
+  const plain = withoutSource(answer)
+  const given = plain === answer ? tokensOf(normal) : tokensOf(exactSearchNormal(plain))
   const { rest, first, last } = without(given, byLength(allForms.map(tokensOf)))
   if (first === null) return false
   const unknown = rest.filter(({ word }) => !idle.has(word))
@@ -151,11 +161,11 @@ export function commitsToTarget(answer: string, targets: readonly string[], ques
   const sentence = given.slice(0, Math.max(first - 1, 0)).join(' ')
   return (
     last === given.length &&
-    subject.test(trimSpace(answer)) &&
+    subject.test(trimSpace(plain)) &&
     copula.test(given[first - 1] ?? '') &&
     !isHedged(sentence) &&
     !isDeniedIn(answer) &&
-    !/[,:;.!](?=\s*\S)/.test(answer.replace(pointsInWords, '')) &&
+    !/[,:;.!](?=\s*\S)/.test(plain.replace(pointsInWords, '')) &&
     !(claims.test(sentence) && !/(?<![\p{L}])(?:who|which|that)(?![\p{L}])/u.test(sentence)) &&
     !/(?<![\p{L}])(?:or|and|nor)(?![\p{L}])/iu.test(sentence)
   )

@@ -14,6 +14,10 @@ const sole = new RegExp(
 )
 const delimiter = /^[\s*_"'”’\])]*[.):：](?=\s|$|[*_"”$])|^\s+[-–—]\s/
 
+/** Words that no article stands before. */
+const noNoun = `(?:is|are|was|were|has|too|also|would|could|can|may|might|must|fits|works|does|did|beats|wins|seems|looks|sounds|matches|as|and|or|but|because|since|with|by|not|on|in|at|for|if|when|otherwise|than|due)\\b`
+const article = new RegExp(`^[\\s*_$([]*(?:A\\s+(?!${noNoun})|I\\s+)[a-z]`)
+
 /** Reads letters of choices. `labels` are the letters that exist. */
 function choiceKind(labels: readonly string[], question: string): AnswerKind<string> {
   return {
@@ -27,12 +31,7 @@ function choiceKind(labels: readonly string[], question: string): AnswerKind<str
       const letter = (bracketed ?? bare)?.toUpperCase()
       if (letter === undefined || !labels.includes(letter)) return null
       // "A" before a word is an article, and "I" a person.
-      if (
-        bare !== undefined &&
-        /^[AI]$/.test(bare) &&
-        /^[\s*_$([]*[AI]\s+(?!(?:when|if|in|for|otherwise|is|because|since)\b)[a-z]/.test(text)
-      )
-        return null
+      if (bare !== undefined && article.test(text)) return null
       return letter === answer ? 'same' : 'other'
     },
   }
@@ -54,10 +53,7 @@ function readChoice(whole: string, labels: readonly string[], question: string):
     written === written.toLowerCase() &&
     !/^[)\]]/.test(rest) &&
     !(rest === '' && found[0].trim().length === 1)
-  const isArticle =
-    written === 'A' &&
-    /^\s+[a-z]/.test(rest) &&
-    !/^\s+(?:is|because|since|as|with|and|or|not|by|due)\b/.test(rest)
+  const isArticle = written === 'A' && article.test(`A${rest}`)
   const choice = written.toUpperCase()
   if (isWord || isArticle || !labels.includes(choice)) return { reason: 'no_choice' }
   return { answer: choice, rest: openRest(rest, choice, question) }
@@ -106,7 +102,7 @@ function optionText(text: string): string | null {
     return ''
   if (/^\s*(?:either|both|neither|none|all)\b/i.test(line)) return text.slice(line.length)
   const names =
-    /(?:^|[\s,;/&(])(?:(?:or|and|nor|either|vs\.?|alternatively|otherwise|else)\s+)(?:option\s+)?\(?[A-Z]\)?(?=$|[\s.,;)?!*])|(?:^|[,;/&])\s?\(?[B-HJ-Z][).:](?=\s+[a-z]|$)|^\s*\(?[A-Z][).:](?=[\s"'}]|$)|^\s*[|/&=≠<>≈~]+\s*\(?[A-Z]\)?(?![a-z])|^\s*\(?[B-HJ-Z]\)?\s*(?:$|[,;/&])|\(([A-Z])\)|[,/]\s*[B-HJ-Z](?=$|[\s,.;/)])/.test(
+    /(?:^|[\s,;/&(])(?:(?:or|and|nor|either|vs\.?|alternatively|otherwise|else)\s+)(?:option\s+)?\(?[A-Z]\)?(?=$|[\s.,;)?!*])|(?:^|[,;/&])\s?\(?[A-HJ-Z][).:](?=\s+[a-z\d]|$)|^\s*\(?[A-Z][).:](?=[\s"'}]|$)|^\s*[|/&=≠<>≈~]+\s*\(?[A-Z]\)?(?![a-z])|^\s*\(?[B-HJ-Z]\)?\s*(?:$|[,;/&])|\(([A-Z])\)|[,/]\s*[B-HJ-Z](?=$|[\s,.;/)])/.test(
       line,
     )
   if (names) return ` or ${line}`
@@ -129,7 +125,13 @@ const chosen =
   /(?:\b(?:I|we|I['’]ll|we['’]ll|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+with|opt\s+for|answer(?:\s+with)?)|\b(?:choose|pick|select|go(?:ing)?\s+with))\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
 const named = /\b(?:[Oo]ption|[Cc]hoice|OPTION|CHOICE)\s+(?=[*_("'$]*[A-Z](?![\p{L}\p{N}'’]))/gu
 /** A capital letter that may name a choice: no article, no person. */
-const lone = /(?<![\p{L}\p{N}'’])(?:[B-HJ-Z]|[AI](?!\s+\p{Ll}))(?![\p{L}\p{N}'’])/gu
+const lone = new RegExp(
+  `(?<![\\p{L}\\p{N}'’])(?:[B-HJ-Z]|A(?!\\s+(?!${noNoun})\\p{Ll})|I(?!\\s+\\p{Ll}))(?![\\p{L}\\p{N}'’])`,
+  'gu',
+)
+/** Words that name a letter without choosing it. */
+const mentioning =
+  /\b(?:consider(?:ing|ed)?|look(?:ing)?\s+at|examin(?:e|ing)|discuss(?:ing)?|start(?:ing)?\s+with|fig(?:ure|\.)?|section|appendix|table|chapter|page|vitamin|hepatitis|type|grade|student|point)\s+[*_("'$]*$|\b(?:previous|earlier|other|another|next|last)\s+(?:question|problem|task|exercise)\b[^.]{0,40}$/i
 /** A capital letter that is not part of the sentence: in brackets, in bold, or at the end. */
 const standing = /(?<=[(*])[A-Z](?=[)*])|(?<=\s)[A-Z](?=[.]?$)/g
 
@@ -182,7 +184,7 @@ function unmarked(text: string, kind: AnswerKind<string>, labels: readonly strin
     if ('reason' in reading) return reading
     return judged(
       tail,
-      place.at,
+      place.from,
       place.letter === undefined ? reading.rest : place.rest,
       reading.answer,
       kind,
@@ -235,6 +237,7 @@ function lastLine(text: string, kind: AnswerKind<string>, labels: readonly strin
   const at = letters.at(-1)?.index ?? (mentions.at(-1)?.index ?? 0) + (mentions.at(-1)?.[0].length ?? 0)
   const within = leadWithin(line.slice(0, at))
   if (within !== null) return { reason: within }
+  if (mentioning.test(line.slice(0, at).slice(-120))) return { reason: 'no_choice' }
   const before = text.length - line.length
   const rest = line.slice(at).replace(/^[*_("'$]*[A-Z][*_)"'$]*/, '')
   return judged(text, before + at, rest, choice, kind)

@@ -2,7 +2,7 @@ import { countCodePoints, trimSpace } from '../characters.ts'
 import { afterThink } from '../tags.ts'
 import { followUp } from './follow-up.ts'
 import { isHidden } from './hidden.ts'
-import { isDisowned, leadIn, leadWithin } from './lead-in.ts'
+import { disownsNext, isDisowned, leadIn, leadWithin } from './lead-in.ts'
 import { legible } from './legible.ts'
 import { type Place, type PlaceKind, placesOf } from './places.ts'
 import { isWithdrawn } from './withdrawal.ts'
@@ -66,7 +66,7 @@ export function finalAnswer<V>(
 ): FinalAnswer<V> {
   const answered = afterThink(withoutEnd(response))
   if (answered === null) return { reason: 'thinking_unclosed' }
-  if (isDisowned(response) || isDisowned(answered)) return { reason: 'denied' }
+  if (isDisowned(response) || (answered !== response && isDisowned(answered))) return { reason: 'denied' }
   const shown = allowed.includes('whole') ? answered : withoutComments(answered)
   const text = kind.isVerbatim ? shown : legible(shown)
   const whole = allowed.includes('whole')
@@ -94,7 +94,7 @@ export function finalAnswer<V>(
   return { answer: found.answer, kind: place.kind, tail: countCodePoints(text.slice(place.start)) }
 }
 
-const endToken = /^<(?:\|[\w-]{1,30}\||\/s|eos|end_of_turn|pad|im_end)>$/
+const endToken = /^<(?:[|｜][\w▁-]{1,30}[|｜]|\/s|eos|end_of_turn|pad|im_end)>$/
 
 /** A text without the tokens with which a model ends, where the trainer keeps them: `</s>`, `<|im_end|>`. Linear. */
 function withoutEnd(text: string): string {
@@ -106,19 +106,27 @@ function withoutEnd(text: string): string {
   }
 }
 
-/** A text without the comments of HTML and Markdown, which a reader does not see. Linear. */
+const comments: readonly (readonly [string, string])[] = [
+  ['<!--', '-->'],
+  ['\\begin{comment}', '\\end{comment}'],
+  ['\\iffalse', '\\fi'],
+  ['[//]:', '\n'],
+  ['[comment]:', '\n'],
+]
+
+/** A text without the comments of HTML, LaTeX and Markdown, which a reader does not see. Linear. */
 export function withoutComments(text: string): string {
-  return withoutTagged(text).replace(/^\[(?:\/\/|comment)\]:.*$/gim, ' ')
+  return comments.reduce((kept, [open, close]) => without(kept, open, close), text)
 }
 
-function withoutTagged(text: string): string {
+function without(text: string, opening: string, closing: string): string {
   let kept = ''
   let at = 0
-  for (let open = text.indexOf('<!--'); open >= 0; open = text.indexOf('<!--', at)) {
-    const close = text.indexOf('-->', open + 4)
-    if (close < 0) break
+  for (let open = text.indexOf(opening); open >= 0; open = text.indexOf(opening, at)) {
+    const end = text.indexOf(closing, open + opening.length)
+    if (end < 0 && closing !== '\n') break
     kept += `${text.slice(at, open)} `
-    at = close + 3
+    at = end < 0 ? text.length : end + (closing === '\n' ? 0 : closing.length)
   }
   return at === 0 ? text : kept + text.slice(at)
 }
@@ -152,6 +160,8 @@ function committed<V>(text: string, place: Place, kind: AnswerKind<V>): Reading<
 
 /** Another answer alone before a mark in its line. */
 const aloneBefore = /(?:^|[\n"({])\s*(-?\d[\d.,]*|[A-Z])[ \t$]*$/
+/** The first words of a sentence that announces an answer. */
+const opening = /(?:\b(?:so|thus|the|my|our|final|correct|right)[ ,*_]{1,4}){1,4}$/i
 
 /** What the words around a place say of its answer. null: nothing against it. */
 export function objectionAround<V>(
@@ -168,6 +178,15 @@ export function objectionAround<V>(
   const announced = place.kind === 'phrase' ? text.slice(place.start, place.from) : ''
   const lead = leadIn(before, announced)
   if (lead !== null) return lead
+  const ahead =
+    announced === ''
+      ? before
+      : before.slice(0, before.length - (opening.exec(before.slice(-30))?.[0].length ?? 0))
+  if (
+    disownsNext(ahead) ||
+    (ahead !== before && /[:：]\s*$/.test(ahead.slice(-9)) && leadIn(ahead) === 'denied')
+  )
+    return 'denied'
   const another = (next: string) => kind.another(next, answer)
   // "C \boxed{B}", "43 #### 42"
   const own = place.kind === 'boxed' || place.kind === 'hashes' ? aloneBefore.exec(before)?.[1] : undefined
@@ -222,7 +241,7 @@ function gluedTo(text: string, place: Place): Objection | null {
   )
     return 'extended'
   if (
-    /^(?!\^\s*\{?\s*\\(?:circ|degree))[\d^!]|^\s*(?:[+×÷/]|\^(?!\s*\{?\s*\\(?:circ|degree))|\\(?:neg|lnot|sim|not|times|cdot|pm|div|cdots|dots|frac|sqrt))|^\s?-\s?\d|^\s*[*]\s*\d/.test(
+    /^[ \t]*(?:\{,\}|\\,)?[ \t]?\d|^[ \t]*(?:[≤≥≠]|[<>]\s|\\(?:n?eq?|not|lt|gt|leq?|geq?)(?![a-z]))|^(?!\^\s*\{?\s*\\(?:circ|degree))[\d^!]|^\s*(?:[+×÷/]|\^(?!\s*\{?\s*\\(?:circ|degree))|\\(?:neg|lnot|sim|not|times|cdot|pm|div|cdots|dots|frac|sqrt))|^\s?-\s?\d|^\s*[*]\s*\d/.test(
       after,
     )
   )
@@ -253,6 +272,9 @@ const announcing =
 
 /** More answers than these, each with a conclusion, are guesses. */
 const fewPlaces = 3
+/** Words that give the next answer to somebody else: it is no correction. */
+const attributing =
+  /\b(?:for\s+the\s+record|reference|ground\s+truth|(?:answer\s+)?key|(?:the\s+)?(?:other|another)\s+(?:group|team|student|model|solver|pupil|person|one)s?|someone\s+else|my\s+(?:friend|classmate|neighbou?r|teacher|colleague)|solution\s+of)\b[^.!?]{0,60}$/iu
 
 function contradiction<V>(
   text: string,
@@ -274,6 +296,7 @@ function contradiction<V>(
     // A wrong answer that is called wrong contradicts nothing.
     const announced = text.slice(before.start, before.from)
     if (leadIn(text.slice(Math.max(0, before.start - 400), before.start), announced) === 'denied') continue
+    if (attributing.test(between.slice(-200))) return 'contradiction'
     const earlier = readAt(before, kind)
     if ('reason' in earlier && /^no_/.test(earlier.reason)) continue
     if ('answer' in earlier && kind.same(earlier.answer, answer)) {

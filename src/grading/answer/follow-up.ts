@@ -1,11 +1,26 @@
 import { isDisguised } from './lead-in.ts'
 import { isWithdrawn } from './withdrawal.ts'
-import { type Another, copula, doubt, falsity, list, narrow, negation, type Objection } from './wording.ts'
+import {
+  type Another,
+  apostrophe,
+  copula,
+  doubt,
+  falsity,
+  list,
+  narrow,
+  negation,
+  type Objection,
+} from './wording.ts'
 
 const subject = `(?:(?:but|and|though|although|however|yet|still|only|except)[\\s,]+){0,3}(?:which|that|this|it|they|these|those|he|she|I|we|one|the|my|our|above|previous|last|boxed|given|stated|final|answer|value|number|result|option|choice|letter|solution|conclusion|claim|statement|reasoning|calculation|[\\s,]){0,8}`
 const verdict = `\\s*(?:${copula}|would\\s+be|must\\s+be|has\\s+been|can\\s+be|could\\s+be|may\\s+be|might\\s+be)?\\s*(?:(?:\\w+ly|so|all|just|still|also|totally|quite|very|a|an|the)\\s+){0,3}`
 const tailDenial = new RegExp(
-  `^[\\s,;:–—\\-(]*(?:(?!because|since|as\\b|while|and\\b|but\\b|for\\b|so\\b|where|which|not\\b)[\\p{L}.°%]+\\s+){0,2}?${subject}${verdict}(?:${negation}\\b(?!\\s+(?:only|just|surprising))|${falsity}(?![\\p{L}\\p{N}])|no\\s+(?:good|longer|way)\\b|out(?!\\s+of)\\b|out\\s+of\\s+the\\s+question|ruled\\s+out|${list('a_mistake mistake a_misprint misprint a_typo an_error a_lie a_trap a_guess a_joke lie')}\\b)`,
+  `^[\\s,;:–—\\-([]*(?:(?!because|since|as\\b|while|and\\b|but\\b|for\\b|so\\b|where|which|not\\b)[\\p{L}.°%]+\\s+){0,2}?${subject}${verdict}(?:${negation}\\b(?!\\s+(?:only|just|surprising))|${falsity}(?![\\p{L}\\p{N}])|no\\s+(?:good|longer|way)\\b|out(?!\\s+of)\\b|out\\s+of\\s+the\\s+question|mis(?:counted|calculated|read|took|taken)|(?:the\\s+)?one\\s+to\\s+(?:cross|avoid|eliminate|exclude|reject|rule|discard|skip|drop)|what\\s+(?:you|one|we|they|some|many|most|people)\\b[^.!?]{0,40}\\b(?:error|mistake|forget|ignore|overlook|careless)|ruled\\s+out|${list('a_mistake mistake a_misprint misprint a_typo an_error a_lie a_trap a_guess a_joke lie')}\\b)`,
+  'iu',
+)
+/** Words after counted things that say what is true of the things: `42 eggs were not sold`. */
+const described = new RegExp(
+  `^\\s+(?:false|wrong|incorrect|invalid)\\s+(?!(?:this|thus|unless|always|plus|minus|yes|perhaps|sometimes)\\b)\\p{L}{3,}s(?:[\\s.,;!]|$)|^\\s+(?:(?!${copula}\\b|not\\b|never\\b)\\p{L}+\\s+){1,2}(?:are|were|have|had|do|did|will)(?:\\s+(?:not|never)|n${apostrophe}t)\\s+(?!(?:right|correct|true|the|my|an?|so|it|valid|accurate|possible|certain|sure)\\b)\\p{L}`,
   'iu',
 )
 /** What others get wrong: `(a common mistake is to answer 41)`. */
@@ -15,6 +30,9 @@ const doubtNext = new RegExp(`^\\s*(?:or|${doubt}|not\\s+sure|right)(?![\\p{L}])
 const bareNegation = /^[\s,;:–—\-(]*(?:not|no|nope|never|false|wrong)\b/iu
 const contrast =
   /^[\s,;:–—\-(]*(?:and\s+|but\s+)?(?:not|rather\s+than|instead\s+of)\s+(?:by\s+|the\s+|just\s+|merely\s+|option\s+)?\(?(?:-?[\d.,/]+|[A-Z]|[\p{L}]+)\)?[\s.,;)]*/u
+/** Other answers that are called wrong, at the end of a sentence. */
+const others =
+  /[;,–—]\s(?:while\s|but\s|and\s)?\(?(?:[A-Z]|-?\$?\d[\d.]{0,20})\)?(?:(?:,\s(?:and\s)?|\sand\s|\s&\s)\(?(?:[A-Z]|-?\$?\d[\d.]{0,20})\)?){0,6}\s(?:is|are|was|were)\s(?:all\s|both\s)?(?:wrong|incorrect|false|not\s[\p{L}\s]{1,30})\s*$/u
 const hedges = new RegExp(
   `(?<![\\p{L}])(?:${doubt}|or|either|unless|if|wrong|incorrect|false|not\\s+sure|unsure|versus|vs|或|还是|可能)(?![\\p{L}])|\\?`,
   'iu',
@@ -23,17 +41,18 @@ const hedges = new RegExp(
 /** Words after an answer, in its own clause, and what they say of it. */
 const wordsAgainst = new Map<string, Objection>(
   Object.entries({
-    extended: `hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion
+    inequality: `upward upwards onward onwards`,
+    extended: `tens hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion
       quintillion dozen dozens gross mn bn lakh lakhs crore crores myriad halves thirds fourths fifths
       sixths sevenths eighths ninths tenths hundredth hundredths thousandth thousandths millionth
       millionths twice thrice doubled tripled halved plus minus divided multiplied squared cubed factorial
       modulo negative backwards reversed inverted negated exponent mil millones millionen tausend
       milliarden mille`,
-    conditional: `if unless assuming supposing provided`,
+    conditional: `if unless assuming supposing provided depending`,
     doubted: `maybe perhaps possibly probably presumably likely unlikely might could unsure doubtful allegedly
-      supposedly ish vielleicht quizás`,
+      supposedly ish vielleicht quizás suppose tentative provisional tbd tbc something whatever`,
     denied: `not never neither nor none nope no cannot wrong incorrect false untrue mistaken erroneous invalid
-      impossible except excluding excepting without fails failed lies lie lying fabricated invented
+      impossible except excluding excepting without kidding joking jk fails failed lies lie lying fabricated invented
       nonsense oder ou nicht pas kein falsch faux falso или не нет`,
   }).flatMap(([objection, words]) =>
     words.split(/\s+/).map((word) => [word, objection as Objection] as const),
@@ -49,7 +68,8 @@ const stops = new Set(
  * answer of the same kind at its start and tells whether it is the same one.
  */
 export function followUp(after: string, another: Another): Objection | null {
-  const plain = narrow(after.slice(0, 1000)).replace(/\b(vs|w\.p|approx|resp|ca|etc|i\.e|e\.g)\./gi, '$1')
+  const near = narrow(after.slice(0, 1000))
+  const plain = near.includes('.') ? near.replace(/\b(vs|w\.p|approx|resp|ca|etc|i\.e|e\.g)\./gi, '$1') : near
   const end = plain.search(/[.!?](?=\s|$|["'”’)*])|[。！？]|\n/)
   const sentence = end < 0 ? plain : plain.slice(0, end)
   if (
@@ -57,7 +77,21 @@ export function followUp(after: string, another: Another): Objection | null {
     ((plain[end] === '?' || plain[end] === '？') && sentence.length < 80)
   )
     return 'doubted'
-  const rest = sentence.replace(/^[\s*_)\]}"'”’`$]+/, (dress) => (dress.includes(' ') ? ' ' : ''))
+  const rest = sentence
+    .replace(/^[\s*_)\]}"'”’`$]+/, (dress) => (dress.includes(' ') ? ' ' : ''))
+    // The same number in words.
+    .replace(/^\s?\(([\p{L}\s-]{3,120})\)/u, (all, words: string) =>
+      /\d|\b(?:or|not)\b/i.test(words) || another(words) !== 'same' ? all : '',
+    )
+  // "is right; A and C are wrong"
+  const ruledOut = others.exec(rest)
+  if (
+    ruledOut?.[0]
+      .split(/\b(?:is|are|was|were)\b/)[0]
+      ?.match(/[A-Z]\b|-?\$?\d[\d.]*/g)
+      ?.every((value) => another(value) === 'other')
+  )
+    return followUp(rest.slice(0, ruledOut.index), another)
   // "is the answer, not $36$"
   const other = /,\s+(?:and\s+)?not\s+(\$?-?[\d\\A-Z][^\s,;]*)/.exec(rest)
   if (other && another((other[1] ?? '').replace(/^\$/, '')) !== 'same')
@@ -84,7 +118,9 @@ export function followUp(after: string, another: Another): Objection | null {
     )
   )
     return 'doubted'
-  if (bareNegation.test(rest) || (tailDenial.test(rest) && !ofOthers.test(rest))) return 'denied'
+  const isOfThings = described.test(rest)
+  if (!isOfThings && (bareNegation.test(rest) || (tailDenial.test(rest) && !ofOthers.test(rest))))
+    return 'denied'
   if (isDisguised(rest)) return 'denied'
   if (
     /^[\s,]*(?:[\p{L}]+\s+)?(?:too\s+(?:many|few|much|little|high|low|large|small)|short|shy|off|times\s+that)(?![\p{L}])/iu.test(
@@ -92,7 +128,12 @@ export function followUp(after: string, another: Another): Objection | null {
     )
   )
     return 'extended'
-  const alternative = wordsAfter(rest, another)
+  if (/long|case|event|depend|subject|condition|conting/i.test(rest) && dependent.test(rest))
+    return 'conditional'
+  if (undecided.test(rest)) return 'doubted'
+  const conceded = concession.exec(rest)
+  if (conceded !== null && another(conceded[1] ?? '') === 'other') return 'several_answers'
+  const alternative = wordsAfter(isOfThings ? rest.replace(/\b(?:not|never)\b/i, ' ') : rest, another)
   if (alternative !== null) return alternative
   const [reasoned = ''] = rest
     .replace(/[^\s,;]{1,40}\s?=\s?[^\s,;]{1,40}/g, ' ')
@@ -106,9 +147,18 @@ export function followUp(after: string, another: Another): Objection | null {
   return null
 }
 
+/** Another answer that is conceded beside the first. */
+const concession =
+  /,\s*(?:but|though|although|yet|however)\s+(?:also\s+)?\(?([A-Z]|-?\$?\d[\d.,]{0,20})\)?\s(?:\p{L}+\s){0,3}(?:also|too|accept\w*|possible|equally|better|works|fits|as\s+well)\b/u
+/** A condition after the answer, in its own clause. */
+const dependent =
+  /^[^.!?;:]{0,40}?(?:\b(?:as|so)\s+long\s+as|\bin\s+(?:the\s+)?(?:case|event)\s+(?:of|that)|\bin\s+the\s+(?:best|worst)\s+case|\bdepend(?:s|ing)\s+on|\bsubject\s+to|\bon\s+(?:the\s+)?condition|\bcontingent\s+on)\b/iu
+const undecided =
+  /^[\s,;–—(-]*(?:but\s+)?(?:I\s+(?:suppose|guess|reckon)\b|I\s+(?:think|believe)\b[\s,]*(?:but|though)\b|who\s+knows\b|to\s+be\s+(?:confirmed|checked|verified|determined|decided)\b|(?:needs?|awaiting|pending)\s+(?:\w+\s+)?(?:check|confirm|verif|review)|(?:unverified|unchecked|unconfirmed|placeholder|rejected|retracted|withdrawn)\b)/iu
+
 /** Words and signs between an answer and another one. */
 const connecting =
-  /^[\s$*_("'“‘[\\/]*(?:(?:I\s+mean|sorry|rather|well|no|scratch\s+that|correction|wait|otherwise|者|or|and|even|also|maybe|perhaps|possibly|either|alternatively|option|choice|the|else|then|answer)(?![A-Za-z])[\s,:/$*_("'“‘[\\]*)*/iu
+  /^[\s$*_("'“‘[\\/]*(?:(?:I\s+mean|in\s+words|however|sorry|rather|well|no|scratch\s+that|correction|wait|otherwise|者|or|and|even|also|maybe|perhaps|possibly|either|alternatively|option|choice|the|else|then|answer)(?![A-Za-z])[\s,:/$*_("'“‘[\\]*)*/iu
 
 /** Reads the words between an answer and the end of its clause. */
 function wordsAfter(rest: string, another: Another): Objection | null {
@@ -179,7 +229,10 @@ function wordsAfter(rest: string, another: Another): Objection | null {
         return 'extended'
       return null
     }
-    const against = wordsAgainst.get(word)
+    const against =
+      /^(?:false|wrong|incorrect|invalid)$/.test(word) && described.test(` ${piece}${following}`)
+        ? undefined
+        : wordsAgainst.get(word)
     if (against !== undefined) return against
     if (word === 'times' && /^\s*(?:\d|two|three|four|five|ten|as)/i.test(following)) return 'extended'
     if (another(rest.slice(index)) === 'other') return 'several_answers'

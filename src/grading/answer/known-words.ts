@@ -11,7 +11,7 @@ const stating = new Set(
   answer answers final correct right result value number total sum amount count difference solution quantity price cost
   is are was were be equals equal makes make made comes gives becomes means has have had will would can should must need needs
   so thus therefore hence then now and of in on at to for per each every by with all altogether overall together
-  left over remain remains remaining exactly precisely indeed only still more fewer less than
+  left over remain remains remaining exactly precisely indeed just only still more fewer less than
   cost costs pay pays paid spend spends spent earn earns earned save saves saved get gets got sell sells sold buy buys bought
   owe owes take takes took receive receives use uses used give gave eat eats keep keeps read reads
   her his their him them us me himself herself both

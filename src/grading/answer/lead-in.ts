@@ -20,7 +20,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
         unlikely doubtful impossible instead_of as_opposed_to opposite_of far_from nowhere_near different_from differs_from distinct_from unequal_to no_way by_no_means hardly barely scarcely in_no_case
         under_no_circumstances unlike without versus wrongly incorrectly falsely mistakenly erroneously no_longer
         neither_is ruled_out rule_out rules_out ruling_out eliminate eliminates eliminated reject rejects rejected
-        exclude excludes excluded discard discarded refused refuted avoid nie nunca jamais niemals pas keineswegs nada_de no_es no_son nicht kein keine non_è n.est_pas
+        exclude excludes excluded discard discarded refused refuted avoid nie nunca jamais niemals pas keineswegs keinesfalls mitnichten nullement aucunement nada_de no_es no_son nicht kein keine non_è n.est_pas
         ne_est_pas não_é не 不是 并非 不等于 不为 不会是 绝不是 别选 不选 排除 ではない ليس disproved dismissed`)})(?:[\\s,]+(?:${filler}|have|has|had|get)){0,5}[\\s,:]*$`,
       'iu',
     ),
@@ -38,7 +38,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'inequality',
-    /\b(?:at\s+(?:the\s+)?(?:most|least)|up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/iu,
+    /\b(?:at\s+(?:the\s+)?(?:most|least)|up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|(?:upwards|north|south)\s+of|in\s+the\s+(?:neighbou?rhood|vicinity|region|ballpark)\s+of|somewhere\s+(?:around|near|close\s+to)|something\s+like|in\s+the\s+(?:low|mid|high|upper|lower)|(?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|negative|cube|power|root|logarithm)s?\s+of|(?:numbers?|integers?|figures?|values?)\s+(?:with|having|near|like|such\s+as|ending\s+(?:in|with)|beginning\s+with|starting\s+(?:with|at|from)|before|after|around|close\s+to|following|preceding|containing)|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/iu,
   ],
   [
     'doubted',
@@ -64,9 +64,13 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   [
     'conditional',
     new RegExp(
-      `\\b(?:if|unless|whether|were|assuming(?:\\s+that)?|suppos(?:e|ing)(?:\\s+that)?|provided(?:\\s+that)?|in\\s+case|as\\s+if|as\\s+though|wenn|si|если)(?:[\\s,]+(?:${copula}|${filler}|his|her|their|its)){0,7}[\\s,:]*$|(?:如果|假如|若)[^，,。]{0,12}$`,
+      `\\b(?:if|unless|whether|(?<=(?:^|,\\s)[\\s*_]{0,4})were|assuming(?:\\s+that)?|suppos(?:e|ing)(?:\\s+that)?|provided(?:\\s+that)?|in\\s+case|as\\s+if|as\\s+though|wenn|si|если)(?:[\\s,]+(?:${copula}|${filler}|his|her|their|its)){0,7}[\\s,:]*$|(?:如果|假如|若)[^，,。]{0,12}$`,
       'iu',
     ),
+  ],
+  [
+    'denied',
+    /\b(?:(?:for\s+(?:example|instance)|e\.?g\.?|such\s+as|say),?\s*(?:one|you|we)?\s*(?:could|can|may|might)?\s*(?:write|put|say|end|answer)?|(?:sample|example|dummy|fake|placeholder|made-up)\s+(?:output|answer|reply|response|value|number|line|text)\b[^.]{0,40}|(?:expected|required|right)\s+(?:format|form)\s+(?:is|would\s+be)|example\s+of\s+(?:the|a|an)\s+(?:\w+\s+)?(?:format|form|output|answer|reply)|your\s+(?:final\s+)?(?:answer|reply|response|output)\s+(?:(?:should|must|has\s+to|needs\s+to)\b[^.]{0,30}|as|like|in\s+the\s+form)|decoy[^.]{0,30}|end\s+with\s+e\.?g\.?|a\s+line\s+such\s+as)\s*[,:：]*\s*$/iu,
   ],
 ]
 
@@ -76,6 +80,10 @@ const aside =
 
 /** What is labelled so is nobody's answer. */
 const labelled = /\b(?:verdict|ground\s+truth|grader|answer\s+key|reference|possible\s+values)\s*[:：]/iu
+
+/** A condition without an "if". */
+const inverted =
+  /^\W*(?:(?:Had|Were)\s+(?!(?:to|been)\b)[^.!?]{1,120}\b(?:would|could|might)\b|Only\s+(?:if|when|then)\b)/u
 
 /** Clauses that take back whatever follows in the same clause. */
 const governing: readonly (readonly [Objection, RegExp])[] = [
@@ -95,7 +103,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    /\b(?:nobody|no[ -]one|none\s+of\s+us)\s+(?:would\s+)?(?:thinks?|believes?|says?|claims?|agrees?|accepts?|gets?|got)\b/iu,
+    /\b(?:nobody|no[ -]one|none\s+of\s+us)\s+(?:would\s+)?(?:(?:thinks?|believes?|says?|claims?|agrees?|accepts?|chooses?|picks?|selects?|answers?|gets?|got)|(?:go|goes)\s+with)\b/iu,
   ],
   [
     'denied',
@@ -104,7 +112,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   [
     'denied',
     new RegExp(
-      `\\b(?:${falsity}|opposite|naive|tempting|trap|decoy|rejected|discarded|reference|expected|intended|gold|golden|official|ground[ -]truth|labell?ed|target)\\s+(?:\\w+\\s+)?(?:answer|option|choice|result|solution|conclusion|value|guess|claim|statement)s?\\b`,
+      `(?<!\\b(?:number|count|share|percentage|many)\\s(?:of\\s)?(?:the\\s)?)\\b(?:${falsity}|opposite|naive|tempting|trap|decoy|rejected|discarded|reference|expected|intended|gold|golden|official|ground[ -]truth|labell?ed|target)\\s+(?:\\w+\\s+)?(?:answer|option|choice|result|solution|conclusion|value|guess|claim|statement)s?\\b`,
       'iu',
     ),
   ],
@@ -119,6 +127,10 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   [
     'denied',
     /\b(?:teacher|neighbou?r|classmate|friend|student|colleague|he|she|they|Bob|Alice)\s+(?:says|said|claims|claimed|thinks|wrote|told\s+me|answers|answered)\b/iu,
+  ],
+  [
+    'denied',
+    /\b(?:(?:other|another|second|rival)\s+(?:group|team|student|model|solver|pupil|class|solution)s?|someone\s+else|book|calculator|forum|answer\s+(?:key|sheet))\s+(?:has|had|got|gets|prints?|printed|shows?|showed|announced|gives?|gave)\b|\b(?:solution|answer|result)s?\s+of\s+(?:the\s+)?(?:other|another)\b|(?:^|\n)\W*(?:the\s+)?reference\s*[:：]?\s*$/iu,
   ],
   [
     'denied',
@@ -158,7 +170,7 @@ const dressing =
  * `announced`: the words that announce the answer after that text.
  */
 export function leadIn(before: string, announced = ''): Objection | null {
-  const near = narrow(legible(before.slice(-400))).replace(/\be\.\s?g\./gi, 'eg')
+  const near = unwrapped(narrow(legible(before.slice(-400)))).replace(/\be\.\s?g\./gi, 'eg')
   const lead = near.replace(dressing, '')
   const gap = near.slice(lead.length)
   // A sentence that has ended says nothing of the next one, nor does a table, or a paragraph that does not lead on.
@@ -167,6 +179,7 @@ export function leadIn(before: string, announced = ''): Objection | null {
   if (isEnded && announced === '') return null
   const sentence = isEnded ? '' : lead.slice(lastEnd(lead, sentenceEnd))
   if (labelled.test(sentence)) return 'denied'
+  if (inverted.test(sentence)) return 'conditional'
   const words = sentence.slice(-100)
   if (disguised.test(words)) return 'denied'
   if (words !== '') for (const [objection, pattern] of leads) if (pattern.test(words)) return objection
@@ -175,6 +188,14 @@ export function leadIn(before: string, announced = ''): Objection | null {
   const clause = `${sentence.slice(lastEnd(sentence.replace(/[:：]$/, ' '), clauseBreak))}${gap === '' ? '' : ' '}${announced}`
   for (const [objection, pattern] of governing) if (pattern.test(clause)) return objection
   return null
+}
+
+/** A text without the commands that set words in a formula, and without the marks of quoted lines. */
+function unwrapped(text: string): string {
+  const plain = text.includes('\\')
+    ? text.replace(/\\(?:text|mathrm|textbf|mathbf|textit)\s?\{([^{}]{0,200})\}/g, '$1')
+    : text
+  return plain.includes('\n>') ? plain.replace(/\n>+ ?/g, '\n') : plain
 }
 
 function lastEnd(text: string, ends: RegExp): number {
@@ -189,7 +210,7 @@ function lastEnd(text: string, ends: RegExp): number {
  * weakens only what it stands next to: not "the points that could be in it".
  */
 const weakening = new RegExp(
-  `(?<![\\p{L}])(?:${negation}|${falsity}|(?!could|might)${doubt}|unequal|distractor|decoy|nobody|no\\s+one|nothing|none|ruled?\\s+out|disprove[dn]?|refute[ds]?|prove|show\\s+that|either|unless|if|whether|except|excluding|besides|rather|instead|not|different|differs|other\\s+than|opposite|anything\\s+but|all\\s+but|example|placeholder|made[ -]up|fake|dummy|sample)(?![\\p{L}])|[❌✗✘✖🚫⛔👎]`,
+  `(?<![\\p{L}])(?:${negation}|${falsity}|(?!could|might)${doubt}|unequal|distractor|decoy|nobody|no\\s+one|nothing|none|ruled?\\s+out|disprove[dn]?|refute[ds]?|prove|show\\s+that|coin\\s+(?:flip|toss)|who\\s+knows|to\\s+be\\s+(?:confirmed|checked|verified|determined|decided)|tb[dc]|kidding|joking|unverified|unconfirmed|either|unless|if|whether|except|excluding|besides|rather|instead|not|different|differs|other\\s+than|opposite|anything\\s+but|all\\s+but|example|placeholder|made[ -]up|fake|dummy|sample)(?![\\p{L}])|[❌✗✘✖🚫⛔👎]`,
   'iu',
 )
 /** A word that mixes scripts, or hides a character in it, is disguised. */
@@ -202,6 +223,25 @@ export const leadWithin = (lead: string): Objection | null =>
 
 /** Whether words are disguised with letters of other scripts. */
 export const isDisguised = (text: string): boolean => disguised.test(text)
+
+/** A part of a word that a sentence which disowns what follows has. */
+const aloof =
+  /next|ollow|elow|neath|gnore|regard|[Ss]kip|[Ff]ill|[Pp]utting|[Ww]riting|ummy|[Ff]ake|holder|[Mm]ade|ecoy|[Dd]on['’]t|[Dd]o not/
+const ahead = /\b(?:next|following|below|underneath|(?:what|all\s+that)\s+follows)\b/i
+const disowning =
+  /\b(?:wrong|incorrect|false|untrue|not\s+(?:\w+\s+){0,3}?(?:true|right|correct|meant|answer)|not\s+(?:\w+\s+){0,6}?my\s+answer|none\s+of|decoy|joke|fake|made[ -]up|invented|nonsense|placeholder|dummy|(?:only|just|merely)\s+an?\s+(?:example|illustration|sample))\b/i
+const passing =
+  /(?:^|[.!?\n])\W*(?:(?:please|just)\s+)?(?:(?:ignore|disregard|skip|(?:do\s+not|don['’]t)\s+(?:read|count|take|use|trust))\s+(?:the\s+)?(?:next|following|number|line|text|box)?\s*(?:line|number|answer|text|sentence|mark|box|part)?\s*(?:below|that\s+follows)?|(?:fill|filling|putting|writing)\s+(?:in\s+)?(?:something|anything|a\s+number)\b[^.!?]{0,60}|(?:a\s+)?(?:dummy|fake|placeholder|filler|made[ -]up|decoy)\s+(?:value|number|answer|line|text|mark|box)\b[^.!?]{0,60})[\s.:!]*$/i
+
+/** Whether the sentence right before a place disowns what comes next: `The next line is wrong on purpose.` */
+export function disownsNext(before: string): boolean {
+  const near = before.slice(-240)
+  if (!aloof.test(near)) return false
+  const body = near.replace(/[\s*_>#$.!:]{1,40}$/, '')
+  const sentence = body.slice(body.search(/[^.!?\n]*$/))
+  if (/\b(?:which|statements?|options?|choices?)\b|\?/i.test(sentence)) return false
+  return (ahead.test(sentence) && disowning.test(sentence)) || passing.test(sentence)
+}
 
 /** Whether the first line of a response disowns all that follows: `The following is wrong:`. */
 export function isDisowned(text: string): boolean {

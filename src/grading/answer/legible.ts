@@ -1,7 +1,9 @@
 import { asciiDigits, trimSpace } from '../characters.ts'
 
 const invisible =
-  /^(?:\u034f|[\p{Cf}\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800])+|(?:\u034f|[\p{Cf}\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800])+$/gu
+  /^(?:\u034f|(?!\u202e)[\p{Cf}\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800])+|(?:\u034f|[\p{Cf}\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800])+$/gu
+/** Latin letters of the mathematical alphabets: `𝐰𝐫𝐨𝐧𝐠`. */
+export const styledLetters = /[\u{1d400}-\u{1d6a3}]+/gu
 const fullWidth = /[\uff01-\uff5e]/g
 const vulgar: Readonly<Record<string, string>> = {
   '½': '1/2',
@@ -17,23 +19,28 @@ const vulgar: Readonly<Record<string, string>> = {
  * A text with one form for each sign that has several: ASCII digits and signs, a plain minus, one slash.
  * Powers stay powers: unlike NFKC, `4²` does not become 42.
  */
-export const legible = (text: string): string =>
+export const legible = (text: string): string => (beyondAscii.test(text) ? asciiForm(text) : text)
+
+const beyondAscii = /[^\0-\x7f]/
+
+const asciiForm = (text: string): string =>
   asciiDigits(text)
     .replace(fullWidth, (sign) => String.fromCharCode(sign.charCodeAt(0) - 0xfee0))
     .replace(/[−‒﹣]/g, '-')
     .replace(/[⁄∕]/g, '/')
     .replaceAll('：', ':')
+    .replace(styledLetters, (letters) => letters.normalize('NFKC'))
 
 const dressing =
   /\\(?:boxed|fbox|text|textbf|textit|textrm|textnormal|textsf|texttt|mathrm|mathbf|mathit|mathsf|mathbb|boldsymbol|bm|bold|bf|rm|emph|underline|mbox|operatorname|displaystyle|textstyle|left|right|big|Big|bigg|Bigg|large|Large|huge)(?![A-Za-z])\*?/g
-const spacing = /\\(?:quad|qquad|,|;|:|!| |~|\[|\]|\(|\))|(?<=[\p{L}\d.,:)])~(?=[\p{L}\d\\$(])|\\(?=\n|$)/gu
+const spacing = /\\(?:quad|qquad|,|;|:|!| |~|\[|\]|\(|\))|(?<=[\p{L}\d.,:)])~(?=[\p{L}\d\\${(])|\\(?=\n|$)/gu
 
 /**
  * The answer in a piece of LaTeX or Markdown as plain text: what only dresses it (bold, text, sizes, spacing,
  * `$`, braces) is gone; any other command stays, so that a reader which does not know it refuses the answer.
  */
 export function undressed(text: string): string {
-  const plain = text
+  const plain = withoutCalculations(text)
     .replace(/(\d)(?:\{,\}|\\,|\\ |\\!|\u202f|\u2009|\u00a0)(?=\d{3}(?!\d))/g, '$1,')
     .replace(/-(\s*\\[dtc]?frac\s*\{\s*)-/g, '$1')
     .replace(/\\[dtc]?frac\s*(\d)\s*(\d)(?!\d)/g, '\\frac{$1}{$2}')
@@ -55,3 +62,7 @@ export function undressed(text: string): string {
     .replace(/[{}]/g, '')
   return trimSpace(plain.replace(/\s{2,}/g, ' ').replace(invisible, ''))
 }
+
+/** Without GSM8K's calculator marks: `<<6*7=42>>42`. */
+const withoutCalculations = (text: string): string =>
+  text.includes('<<') ? text.replace(/<<[^<>\n]{0,200}>>/g, '') : text

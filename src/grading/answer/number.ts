@@ -47,11 +47,11 @@ export const numberKind: AnswerKind<WholeNumber> = {
   isPlace: ({ kind, text }) =>
     kind !== 'boxed' ||
     text === '' ||
-    /\d|^\W*(?:minus|negative)?\s*(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w*teen|\w+ty)\b/iu.test(
+    /[\d½⅓⅔¼¾⅕⅛]|^\W*(?:(?:minus|negative)\s*)?(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w*teen|\w+ty)\b/iu.test(
       legible(text),
     ),
   another(text, { value }) {
-    const found = /^(-?)\s?(?:\$|\\\$)?/.exec(text)
+    const found = /^(?:\(?[a-e][):]\s?)?(-?)\s?(?:\$|\\\$)?/.exec(text)
     const rest = text.slice(found?.[0].length ?? 0)
     const number = numberAtStart.exec(rest) ?? wordNumber.exec(rest)
     if (!number) return null
@@ -104,7 +104,7 @@ function readNumber(whole: string, isClosed: boolean): Reading<WholeNumber> {
     /^\s*not\s[^,.;\n]{1,60}?(?:,?\s+but(?:\s+rather)?\s|[,;]\s+(?:it|but)\s+is\s)/i,
     '',
   )
-  const text = undressed(contrasted.replace(/^[\s*_:]+/, ''))
+  const text = undressed(contrasted.replace(/^[\s*_:]+/, '').replace(/\bRs\.(?=\s?\d)/, 'Rs'))
   const head = text.search(/[.!?](?=\s|$)|\n/)
   const clause = head < 0 ? text : text.slice(0, head)
   const found = numberPattern.exec(text)
@@ -133,12 +133,14 @@ function numberIn(
   const words = `${equation.replace(/\d/g, '')}${lead}`
   const objection = within(words) ?? leadIn(words)
   if (objection !== null) return { reason: objection }
-  if (!isFree(lead)) return { reason: 'extended' }
+  if (!isFree(lead) || label.test(lead.slice(-40))) return { reason: 'extended' }
   const isNegative = /[-–—]/.test(sign) || /\b(?:negative|minus)[\s*_"'($]*$/i.test(lead)
   const mixed = mixedPattern.exec(text.slice(number.index))
   const value = mixed ? mixedValue(mixed, isNegative) : valueWritten(number, isNegative)
   if (value === null) return { reason: 'no_number' }
   const next = text.slice(number.index + (mixed ?? number)[0].length)
+  const worded = wordsBefore.exec(lead.slice(-200))?.[1]
+  if (worded !== undefined && !sameInWords(worded, value)) return { reason: 'several_answers' }
   // A comma that separates no thousands: a decimal comma, or a list. It may be either.
   if (/^,\d/.test(next)) return { reason: 'no_number' }
   const rest = withoutUnit(next)
@@ -154,6 +156,10 @@ function numberIn(
     rest,
   }
 }
+
+/** Before a number, these words make it a part of the text, not a value. */
+const label =
+  /\b(?:step|question|problem|exercise|task|example|method|stage|phase|case)\s*(?:no\.?|number|#)?\s*$/i
 
 const currencyBefore =
   /(?:\b(?:US|AU|CA|HK|NZ|SG|[ACS]))?\$\s*$|[€£¥₹₩₽]\s*$|\b(?:USD|EUR|GBP|JPY|INR|CNY|RMB|Rs\.?)\s*$/u
@@ -195,7 +201,8 @@ function isExtended(rest: string, lead: string, isClosed: boolean): boolean {
   const next = rest.replace(/^\s?\*+(?=\s|$)/, '')
   if (/^\s*[×÷^±<>≤≥≠]|^\s*[=≈]|^\s+[*/+]\s|^\s*\\[a-z]+|^\s*[:'′″]\s*\d|^[.,]\d|^\.\.|^…/i.test(next))
     return true
-  if (/^\s*\.\./.test(bare)) return true
+  if (/^\s*\.\.|^\s?[‰‱⁰¹²³⁴-⁹₀-₉]\s*[/⁰¹²³⁴-⁹]|^\s?[‰‱]/.test(bare)) return true
+  if (/^\s?(?:st|nd|rd|th)?\s+(?:prime|power|root|number)\b/.test(rest)) return true
   return /^\s+[kKMBT]\b/.test(rest)
 }
 
@@ -279,6 +286,20 @@ function arithmetic(side: string): Fraction | null {
     else return null
   }
   return tokens.length > 200 ? null : evaluate(tokens, fractions)
+}
+
+/** Words of a number right before its digits: `forty-two (42)`, `two hundred 42`. */
+const wordsBefore = new RegExp(
+  `(?<![\\p{L}])((?:(?:${numberWords.join('|')})[\\s-]{1,3}){0,12}(?:${numberWords.filter((word) => word !== 'and').join('|')})(?:\\s+and)?)\\s*\\(?\\s*$`,
+  'iu',
+)
+
+function sameInWords(text: string, value: Fraction): boolean {
+  const words = text.toLowerCase().split(/[\s-]+/)
+  const { value: whole, end } = countedWords(words, 0)
+  return (
+    whole !== null && end === words.length && equalFractions(value, { numerator: whole, denominator: 1n })
+  )
 }
 
 const numeral = new RegExp(`^(?:(?:${numberWords.join('|')}|minus|negative)(?:[\\s-]+|(?![\\p{L}])))+`, 'iu')

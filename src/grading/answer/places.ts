@@ -17,7 +17,7 @@ export interface Place {
   readonly text: string
 }
 
-const verb = `(?:\\s*\\*{0,2}\\s*(?:is|would\\s+be|must\\s+be|should\\s+be|will\\s+be|has\\s+to\\s+be|comes?\\s+(?:out\\s+)?to|equals|are)\\b\\s*(?:that\\b)?\\s*[:=]?|\\s*["”*]{0,3}\\s*[:=])`
+const verb = `(?:\\s*\\*{0,2}\\s*(?:is|would\\s+be|must\\s+be|should\\s+be|will\\s+be|has\\s+to\\s+be|comes?\\s+(?:out\\s+)?to|equals|are)\\b\\s*(?:that\\b)?\\s*[:=]?|\\s*["”*]{0,3}\\s*(?:[:=]>?|->|→|⇒))`
 const topic = `(?:\\s*\\([^)\\n]{0,40}\\)|\\s+(?:to|of|for|choice|option)\\b[^.\\n:=?!]{0,100}?)?`
 const phrase = new RegExp(
   [
@@ -45,6 +45,7 @@ export function placesOf(text: string): Place[] {
 }
 
 function boxes(text: string): Place[] {
+  if (!text.includes('box')) return []
   const found: Place[] = []
   let last = -1
   for (const { index: start, 0: opening } of text.matchAll(boxOpening)) {
@@ -65,6 +66,7 @@ function boxes(text: string): Place[] {
 }
 
 function marks(text: string): Place[] {
+  if (!text.includes('####')) return []
   const found: Place[] = []
   for (const { index: start, 0: all, 1: line = '' } of text.matchAll(mark)) {
     // A mark in inline code is quoted.
@@ -77,6 +79,7 @@ function marks(text: string): Place[] {
 }
 
 function tags(text: string): Place[] {
+  if (!text.includes('<')) return []
   const found: Place[] = []
   let last = -1
   for (const { index: start, 0: opening } of text.matchAll(tagOpening)) {
@@ -124,6 +127,7 @@ function phrases(text: string, places: readonly Place[]): Place[] {
     const line = lineFrom(text, from)
     const between = place && place.start < from + line.length ? text.slice(from, place.start) : null
     if (between !== null && !/[.!?。]\s/.test(between) && !states.test(between)) continue
+    if (confirming.test(line)) continue
     found.push({ kind: 'phrase', start, end: from + line.length, from, isClosed: false, text: line })
   }
   const outer: Place[] = []
@@ -136,6 +140,10 @@ function phrases(text: string, places: readonly Place[]): Place[] {
   }
   return outer
 }
+
+/** `So the answer is correct.` announces nothing. */
+const confirming =
+  /^\s*(?:\w+ly\s+|indeed\s+|therefore\s+)?(?:correct|right|verified|confirmed|consistent|reasonable)\s*(?:[.!,;]|$)/i
 
 /** A number or a letter alone: an answer of its own before a mark in the same line. */
 const states = /^[\s*$:"(]*(?:-?\$?\d[\d.,/]*|[A-Z])[\s*$").,;]*(?:or|and)?\s*$/

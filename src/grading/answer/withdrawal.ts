@@ -1,19 +1,57 @@
+import { styledLetters } from './legible.ts'
 import { type Another, apostrophe, falsity, narrow } from './wording.ts'
 
 /** Sentences after an answer are read one by one: at most this many from each end. */
 const mostSentences = 1000
 const longestSentence = 400
 
-const start = `^[\\s*_>#"'“”(\\-–—.…¹²³†‡\\d\\]]{0,12}(?:(?:but|and|so|well|ok|okay|oh|ah|um|uh|hm+|however|also|or|p\\.?s\\.?|note|edit|update)[\\s,:.!]+){0,3}`
+const start = `^[\\s*_>#"'“”(\\-–—.…¹²³†‡\\d\\]]{0,12}(?:(?:user|human|assistant|system|teacher|tutor|student|judge|grader|reviewer|critic|q|a|me)\\s*:\\s*)?(?:(?:but|and|so|well|ok|okay|oh|ah|um|uh|hm+|however|also|or|p\\.?s\\.?|note|edit|update)[\\s,:.!]+){0,3}`
 const answerWord = `(?:answer|value|number|result|option|choice|letter|solution|total|box)`
-const referent = `(?:this|that|it|all\\s+of\\s+(?:this|that)|(?:the|my|our)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+(?:(?:statement|claim|conclusion|line)\\s+)?above|the\\s+(?:above|previous)\\s+(?:statement|claim|conclusion|line))`
+const referent = `(?:all\\s+of\\s+(?:this|that)|(?:the|my|our|this|that)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+(?:(?:statement|claim|conclusion|line)\\s+)?above|the\\s+(?:above|previous)\\s+(?:statement|claim|conclusion|line)|this|that|it)`
 const be = `(?:\\s+(?:is|was|are|were|would\\s+be|must\\s+be|has\\s+to\\s+be|seems|looks)|${apostrophe}s)`
-const isNot = `(?:${be}(?:\\s+\\w+ly)?\\s+not|\\s+(?:is|was|are|were)n${apostrophe}t|\\s+(?:cannot|can\\s+not|can${apostrophe}t|could(?:\\s+not|n${apostrophe}t))(?:\\s+possibly)?\\s+be|\\s+ain${apostrophe}t)`
+const isNot = `(?:${be}(?:\\s+\\w+ly)?\\s+not|\\s+(?:is|was|are|were)n${apostrophe}t|\\s+ain${apostrophe}t|\\s+(?:can(?:not|${apostrophe}t)|could(?:n${apostrophe}t|\\s+not)|must\\s+not|do(?:es)?(?:n${apostrophe}t|\\s+not))(?:\\s+(?:\\w+ly|possibly))?\\s+(?:be|seem|look|sound))`
 const adverbs = `(?:\\s+(?:\\w+ly|so|all|just|still|also|quite|very|a|the|in\\s+fact)){0,3}`
 const right = `(?:right|correct|true|accurate|so|(?:the|my|a)\\s+(?:right|correct|final|real|actual|true|valid)?\\s*${answerWord})`
 
+const fails = `(?:fails?(?!\\s+to\\s)|failed|(?:do|does|did)(?:n${apostrophe}t|\\s+not)\\s+(?:match|work|hold|fit|add\\s+up|check\\s+out|agree|balance|come\\s+out)|(?:is|are)\\s+off\\b|contradiction|impossible|different\\s+(?:total|result|value|number|answer)|went\\s+wrong)`
+/** A sentence that tells of a check, or whose sentence before does. */
+const check =
+  /\b(?:check|checks|checking|verif(?:y|ying|ication)|test|testing|proof|plug(?:ging)?|substitut\w+)\b/i
+const failed = new RegExp(
+  `^(?!.*\\b(?:would|if|were|other|others|option|no\\s+contradiction|not\\s+contradict)\\b)[^?]*?(?<![\\p{L}])${fails}(?![\\p{L}])`,
+  'iu',
+)
+/** The verdict on a total needs no word of a check. */
+const unbalanced = new RegExp(
+  `${start}(?:hm+[\\s,.!]+)?(?:the|these|those|our|my)\\s+(?:sum|sums|total|totals|numbers|figures)\\s+(?:(?:is|are)\\s+(?:off|wrong)|(?:do|does|did)(?:n${apostrophe}t|\\s+not)\\s+(?:add\\s+up|match))\\b`,
+  'iu',
+)
+
+/** Another answer, of any kind, that is put beside the first. Names start with a capital letter. */
+const beside =
+  /^[\s*_>"'(]*(?:Or|[Oo]n\s+second\s+thoughts?,)\s+(?!I\b)(?:\p{Lu}|\d)|\b(?:could|might|may)\s+(?:also|equally|just\s+as\s+well|as\s+well)\s+be\s+(?:\p{Lu}|\d)|\b(?:one|you|we)\s+(?:may|might|could|can)\s+(?:\w+\s+)?(?:answer|say)\s+(?:\p{Lu}|\d)|^[\s*_>"'(]*(?:[Tt]hough|[Aa]lthough|[Bb]ut|[Yy]et|[Ss]till|[Hh]owever)\b.{0,60}\b(?:is|would\s+be|seems)\s+(?:(?:the\s+)?more\s+(?:accurate|precise|correct|likely)|better)\b|^[\s*_>"'(]*(?:[Tt]hough|[Aa]lthough|[Bb]ut)\s+strictly\s+speaking\b/u
+
 /** Sentences that take an answer back by themselves. */
 const withdrawing = [
+  beside,
+  unbalanced,
+  new RegExp(
+    `${start}(?:please\\s+|kindly\\s+)*(?:(?:do\\s+not|don${apostrophe}t|never)\\s+(?:use|trust|take|accept|count|read|submit|grade|consider|rely\\s+on)|ignore|disregard|discard)\\s+(?:${referent}|anything|any\\s+of)(?![\\p{L}])`,
+    'iu',
+  ),
+  new RegExp(
+    `${start}(?:${referent}\\s+)?(?:(?:is|was|must|should|would|can|could|shall)\\s+(?:not|never)|cannot)\\s+(?:be\\s+)?(?:taken|used|trusted|read|counted|written|graded|accepted|submitted|considered|relied|(?:my|the)\\s+${answerWord})(?![\\p{L}])`,
+    'iu',
+  ),
+  new RegExp(
+    `\\bI\\s+(?:(?:have|had|did|could|was|can)\\s+(?:not|never)|never|(?:couldn|haven|didn|can)${apostrophe}t|cannot)\\s+(?:\\w+ly\\s+)?(?:able\\s+to\\s+)?(?:comput|calculat|solv)`,
+    'iu',
+  ),
+  new RegExp(
+    `\\bany\\s+other\\s+${answerWord}\\s+(?:would|will|could|may|is)\\s+(?:do|also|work|serve|(?:be\\s+)?(?:just\\s+)?(?:as|equally|fine|acceptable))\\b|^[\\s,]*or\\s+any\\b|\\bchange\\s+my\\s+${answerWord}\\b|\\bcorrect"?\\s*:\\s*"?(?:false|no)\\b|${start}(?:is|was)\\s+what\\s+(?:they|you|people)\\b|\\bI(?:\\s+now)?\\s+(?:get|got|find)\\s[^.!?]{1,60}\\sinstead\\b`,
+    'iu',
+  ),
+  /^[^.!?]{0,40}?\b(?:(?:but|however)\b[^.!?]{0,30}?\b(?:need|needs|have|has|must|should)|still\s+(?:need|needs|have|has|must|should))\s+(?:still\s+)?(?:to\s+)?(?:subtract|add|multiply|double|halve|divide|remove|take\s+away|deduct|include)\b/iu,
   new RegExp(
     `${start}(?:wait[\\s,.…!—–-]+(?:that|it)${apostrophe}s\\s+(?!(?:right|correct|fine|it|what|also|true)\\b)|actually\\s*:|final\\s+final\\s+answer)`,
     'iu',
@@ -28,7 +66,7 @@ const withdrawing = [
     'iu',
   ),
   new RegExp(
-    `${start}(?:just\\s+kidding|kidding|psych|jk|gotcha|april\\s+fool|never\\s*mind|(?:strike|scratch)\\s+(?:that|it|this)|(?:please\\s+)?(?:disregard|ignore|forget|discard)\\s+(?:that|this|it|all|everything|the|my|what)|corrections?\\b|errat|typo\\b|oops|whoops|my\\s+bad|my\\s+mistake|wrong|incorrect|false|untrue|nonsense|rubbish|lol\\b|not\\s+(?:really|exactly|quite|at\\s+all|correct|right|true)\\b|(?:on|upon)\\s+reflection|come\\s+to\\s+think|halt\\b|withdrawn\\b|not\\s*[!.]|should\\s+the\\s+grader|make\\s+(?:that|it)\\b|(?:as\\s+it\\s+)?turns\\s+out|it\\s+turns\\s+out|let\\s+me\\s+(?:correct|amend|revise|change|fix|take|rephrase\\s+my\\s+answer)|(?:corrected|amended|revised)\\b|scratch\\b)`,
+    `${start}(?:or\\s+rather\\b|(?:better\\s*:|(?:rather|sorry|update|revised(?:\\s+${answerWord})?)\\s*[,:])(?=\\s*[^\\s])(?!\\s*(?:the|for|if|but|I|we)\\b)|just\\s+kidding|kidding|psych|jk|gotcha|april\\s+fool|never\\s*mind|(?:strike|scratch)\\s+(?:that|it|this)|(?:please\\s+)?(?:disregard|ignore|forget|discard)\\s+(?:that|this|it|all|everything|the|my|what)|corrections?\\b|errat|typo\\b|oops|whoops|my\\s+bad|my\\s+mistake|wrong|incorrect|false|untrue|nonsense|rubbish|lol\\b|not\\s+(?:really|exactly|quite|at\\s+all|correct|right|true)\\b|(?:on|upon)\\s+reflection|come\\s+to\\s+think|halt\\b|withdrawn\\b|not\\s*[!.]|should\\s+the\\s+grader|make\\s+(?:that|it)\\b|(?:as\\s+it\\s+)?turns\\s+out|it\\s+turns\\s+out|let\\s+me\\s+(?:correct|amend|revise|change|fix|take|rephrase\\s+my\\s+answer)|(?:corrected|amended|revised)\\b|scratch\\b)`,
     'iu',
   ),
   new RegExp(
@@ -36,7 +74,7 @@ const withdrawing = [
     'iu',
   ),
   new RegExp(
-    `^[^.!?]{0,80}?\\b${referent}(?:${isNot}${adverbs}\\s+${right}|${be}${adverbs}\\s+(?:${falsity}(?!\\s+to\\b)|void|(?:a|an)\\s+(?:\\w+\\s+)?(?:mistake|lie|guess|joke|trap|error|typo)))(?![\\p{L}])`,
+    `^[^.!?]{0,80}?\\b${referent}(?:${isNot}${adverbs}\\s+${right}|${be}${adverbs}\\s+(?:${falsity}(?!\\s+to\\b)|void|(?:a|an)\\s+(?:\\w+\\s+)?(?:mistake|lie|guess|joke|trap|error|typo|misprint)))(?![\\p{L}])`,
     'iu',
   ),
   new RegExp(
@@ -58,30 +96,48 @@ const withdrawing = [
   /^\W*(?:is|are|was|were)\s+(?:not|wrong|false|incorrect)\b/iu,
   /(?:^|[\s「“"，,])(?:不[，,。]|不对|不是这样|错了|更正|抱歉|其实|应该是|等等|いや|正しくは|訂正|実は|아니[,요]|정정|사실은|нет[,.]|извините|на\s+самом\s+деле|неверно)/iu,
   new RegExp(
-    `${start}(?:perd[oó]n|desculp|lo\\s+siento|pardon|désolé|entschuldigung|verzeihung|scusa|anzi|en\\s+fait|en\\s+realidad|na\\s+verdade|eigentlich|in\\s+wahrheit|nein|die\\s+richtige\\s+antwort|la\\s+(?:bonne|vraie)\\s+réponse|la\\s+respuesta\\s+(?:correcta|real)|falsch|falso|faux|non\\b|no\\s+es\\b)`,
+    `${start}(?:perd[oó]n|desculp|lo\\s+siento|pardon|désolé|entschuldigung|verzeihung|scusa|anzi|en\\s+fait|en\\s+realidad|na\\s+verdade|eigentlich|in\\s+wahrheit|nein|die\\s+richtige\\s+antwort|la\\s+(?:bonne|vraie)\\s+réponse|la\\s+respuesta\\s+(?:correcta|real)|falsch|falso|faux|non\\b|não\\s*[,.!]|no\\s+es\\b)`,
     'iu',
   ),
-  /\b(?:esta|esa|este|eso|das|dies|diese|dieser|cette|ce|c['’]est|la|questa|questo|это|этот)[^.!?。]{0,40}?(?:falsch|incorrect[oae]?\b|fals[oa]\b|faux\b|fausse|erronée?|errónea|sbagliat[oa]|errad[oa]|неправил|невер|nicht\s+(?:richtig|korrekt|wahr)|stimmt\s+nicht|n['’]est\s+pas)/iu,
+  /\b(?:esta|esa|este|esto|eso|isso|isto|das|dies|diese|dieser|cette|ce|c['’]est|la|questa|questo|это|этот)[^.!?。]{0,40}?(?:falsch|incorrect[oae]?\b|fals[oa]\b|faux\b|fausse|erronée?|errónea|sbagliat[oa]|errad[oa]|неправил|невер|nicht\s+(?:richtig|korrekt|wahr)|stimmt\s+nicht|n['’]est\s+pas)/iu,
   /(?:这|这个|该|以上|上述|此|それは|これは|この)[^.!?。]{0,30}?(?:错|不正确|不对|間違|違い|誤り)/u,
 ]
 
 /** Words that make of another value in the same sentence the answer, or one of the answers. */
 const leaning =
-  /\b(?:sorry|apolog\w*|should|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read|oops|wait|hmm+|amend\w*|turns|make\s+(?:it|that|this)|count|accept|might|may|could|maybe|perhaps|possibly|or|alternativ\w*|on\s+second\s+thoughts?|reconsider\w*|truth|versus|vs|either|equally|answer|must|probably|likely|final|it\s*['’]s|it\s+is|no|unless|if|choose|pick|say|switch|go\s+with)\b/iu
+  /\b(?:sorry|apolog\w*|should|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read|oops|wait|hmm+|amend\w*|turns|make\s+(?:it|that|this)|count|accept|might|may|could|maybe|perhaps|possibly|or|alternativ\w*|on\s+second\s+thoughts?|expected:?(?=\s+\$?[\dA-Z])|chang(?:e|es|ed)\s+(?:it|this|that)\s+to|reconsider\w*|truth|versus|vs|either|equally|answer|must|probably|likely|final|it\s*['’]s|it\s+is|no|unless|if|choose|pick|say|switch|go\s+with)\b/iu
 
 /**
  * Whether the sentences after an answer take it back: by words alone ("that is wrong"), or by giving another
  * one. Saying what the answer is not, or that a wrong one is wrong, takes nothing back. Linear in the text.
  */
 export function isWithdrawn(following: string, another: Another): boolean {
-  const sentences = narrow(following).split(/(?<=[.!?。！？…])(?=\s|["'”’)*]|\p{Lo})|\n/u)
+  const sentences = plainWords(narrow(following)).split(/(?<=[.!?。！？…])(?=\s|["'”’)*]|\p{Lo})|\n/u)
   const read =
     sentences.length > 2 * mostSentences
       ? [...sentences.slice(0, mostSentences), ...sentences.slice(-mostSentences)]
       : sentences
-  return read.some((sentence, at) =>
-    isTakenBack(sentence.slice(0, longestSentence), read[at - 1] ?? '', another),
+  return (
+    read.some((sentence, at) =>
+      isTakenBack(sentence.slice(0, longestSentence), read[at - 1] ?? '', another),
+    ) || goesOn(read, another)
   )
+}
+
+const nextStep =
+  /^\W*(?:but|however|now|then|next|finally|after\s+that)\b[^?]{0,120}?\b(?:gives?|leaves?|leaving|obtain|yields?|remain|remains|left|get|makes)\b/i
+
+/** Whether a step after the answer leads to another value, and nothing after it back to the answer. */
+function goesOn(sentences: readonly string[], another: Another): boolean {
+  const at = sentences.findLastIndex((sentence) => nextStep.test(sentence.slice(0, longestSentence)))
+  if (at < 0 || !assertsAnother((sentences[at] ?? '').slice(0, longestSentence), another)) return false
+  return !sentences
+    .slice(at, at + 100)
+    .some((sentence) =>
+      Array.from(sentence.slice(0, longestSentence).matchAll(values)).some(
+        ({ index }) => another(sentence.slice(index, index + 60)) === 'same',
+      ),
+    )
 }
 
 function isTakenBack(sentence: string, before: string, another: Another): boolean {
@@ -95,6 +151,14 @@ function isTakenBack(sentence: string, before: string, another: Another): boolea
   // What others get wrong, or why one might, takes nothing back.
   if (excusing.test(sentence)) return false
   if (withdrawing.some((pattern) => pattern.test(sentence))) return true
+  if (
+    (check.test(sentence) || check.test(before)) &&
+    failed.test(sentence) &&
+    !namesAnother(sentence, another)
+  )
+    return true
+  if (deniesSame(sentence, another) || (preferring.test(sentence) && prefersAnother(sentence, another)))
+    return true
   return (
     leaning.test(sentence) &&
     !/[=≈]|\bother\s+(?:options|choices|answers|values)\b/i.test(sentence) &&
@@ -102,14 +166,54 @@ function isTakenBack(sentence: string, before: string, another: Another): boolea
   )
 }
 
+/** Emphasis and characters that nobody sees change no word. */
+function plainWords(text: string): string {
+  const latin = text.includes('\ud835')
+    ? text.replace(styledLetters, (letters) => letters.normalize('NFKC'))
+    : text
+  const plain = latin.includes('*') ? latin.replace(/(?<!\*)\*+(?=[A-Za-z])|(?<=[A-Za-z,.!])\*+/g, '') : latin
+  return /\u034f|[\xad\u200b-\u200f\u2060-\u2064\ufeff]/.test(plain)
+    ? plain.replace(/(?<=\p{L})(?:\u034f|\p{Cf})+(?=\p{L})/gu, '')
+    : plain
+}
+
+const values = /(?<![\p{L}\p{N}.,^_$\\-])(?:[A-Z](?![\p{L}\p{N}'’])|[-−]?\\?\$?\.?\d[\d.,/]*)/gu
+
+const namesAnother = (sentence: string, another: Another): boolean =>
+  Array.from(sentence.matchAll(values)).some(({ index }) => another(sentence.slice(index)) === 'other')
+
+/** Whether a sentence says of the same answer that it is not right: `It is not 42.` */
+function deniesSame(sentence: string, another: Another): boolean {
+  if (!/\b(?:not|never|cannot)\b|n['’]t\b/i.test(sentence)) return false
+  return Array.from(sentence.matchAll(values)).some(
+    ({ index }) =>
+      another(sentence.slice(index)) === 'same' &&
+      /\b(?:(?:is|are|was|be)\s+(?:\w+ly\s+)?(?:not|never)|isn['’]t|wasn['’]t|cannot\s+be|can['’]t\s+be)\s+(?:equal\s+to\s+|option\s+)?[("'*$]*$/i.test(
+        sentence.slice(Math.max(0, index - 50), index),
+      ),
+  )
+}
+
+const preferring =
+  /\b(?:better|superior|preferable|closer|more\s+(?:accurate|precise|correct|exact|likely|plausible))\b/i
+
+/** Whether a sentence calls another answer the better one. */
+function prefersAnother(sentence: string, another: Another): boolean {
+  return Array.from(sentence.matchAll(values)).some(
+    ({ index, 0: value }) =>
+      another(sentence.slice(index)) === 'other' &&
+      /^\W*(?:is|are|was|would\s+be|fits|seems|looks|sounds|works)?\s*(?:the\s+|a\s+|much\s+|even\s+)?(?:better|superior|preferable|closer|more\s+(?:accurate|precise|correct|exact|likely|plausible))\b/i.test(
+        sentence.slice(index + value.length, index + value.length + 60),
+      ),
+  )
+}
+
 const excusing =
-  /\b(?:(?:draft|attempt|version)\b.*\b(?:fixed|corrected|mended)|(?:common|typical|frequent|usual)\s+(?:mistake|error|trap)|would\s+(?:give|yield|lead)|(?:if|should)\s+(?:you|one)\s+(?:got|get|use|used|forget|forgot|skip)|(?:might|may)\s+(?:wonder|ask|think)\s+why)\b(?![^.]*\b(?:I|mine|my)\b)/i
+  /^\W*if\s+(?:it|this|that|the\s+(?:answer|value|number))\s+(?:were|was|had\s+been)\b|\b(?:(?:draft|attempt|version)\b.*\b(?:fixed|corrected|mended)|(?:common|typical|frequent|usual)\s+(?:mistake|error|trap)|would\s+(?:give|yield|lead)|(?:if|should)\s+(?:you|one)\s+(?:got|get|use|used|forget|forgot|skip)|(?:might|may)\s+(?:wonder|ask|think)\s+why)\b(?![^.]*\b(?:I|mine|my)\b)/i
 
 /** Whether a sentence has another answer that it does not call wrong. */
 function assertsAnother(sentence: string, another: Another): boolean {
-  for (const { index, 0: value } of sentence.matchAll(
-    /(?<![\p{L}\p{N}.,^_$\\-])(?:[A-Z](?![\p{L}\p{N}'’])|[-−]?\\?\$?\.?\d[\d.,/]*)/gu,
-  )) {
+  for (const { index, 0: value } of sentence.matchAll(values)) {
     if (another(sentence.slice(index)) !== 'other') continue
     const before = sentence.slice(Math.max(0, index - 30), index)
     const after = sentence.slice(index + value.length, index + value.length + 60)

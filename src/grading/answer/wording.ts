@@ -19,9 +19,9 @@ export const apostrophe = `['’‘\`]`
 export const negation = `(?:${list('not never neither nor cannot nope ain.t')}|\\w{2,9}n${apostrophe}t)`
 export const falsity = `(?:${list(`wrong incorrect false untrue mistaken erroneous invalid impossible bogus absurd inaccurate
   unacceptable unlikely doubtful questionable uncertain unclear fake nonsense rejected excluded eliminated refuted
-  disproved retracted withdrawn unsupported implausible off falsch faux falso incorrecto неверно 错 错误 不对 不正确`)})`
+  disproved retracted withdrawn unsupported implausible fictitious made-up made_up off falsch faux falso incorrecto неверно 错 错误 不对 不正确`)})`
 export const doubt = `(?:${list(`maybe perhaps possibly probably presumably likely allegedly supposedly reportedly conceivably
-  potentially hypothetically tentatively might could guess guessing unsure unknown undecided quizás quizá tal_vez
+  potentially hypothetically tentatively tentative provisional provisionally might could guess guessing unsure unknown undecided quizás quizá tal_vez
   peut-être vielleicht talvez forse возможно может_быть 可能 也许 或许 大概`)})`
 export const filler = `(?:${list(`be been being equal equals equal_to to exactly really actually necessarily simply just quite
   the a an my our your final correct right true real answer option choice letter number value result solution total

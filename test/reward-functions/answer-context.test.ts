@@ -1,0 +1,308 @@
+import t from 'tap'
+import choiceMatch from '../../reward-functions/choice-match.ts'
+import gsm8kProgressive from '../../reward-functions/gsm8k-progressive.ts'
+import numericMatch from '../../reward-functions/numeric-match.ts'
+import searchEm from '../../reward-functions/search-em.ts'
+import { scored } from '../../src/contract/testing.ts'
+import { nearLinear } from '../support/hostile.ts'
+import { valueBy } from '../support/rules.ts'
+
+const numeric = valueBy(numericMatch)
+const choice = valueBy(choiceMatch)
+const marked = valueBy(gsm8kProgressive)
+const searched = (response: string, target: string) =>
+  scored(searchEm, { response, groundTruth: { target } })?.value
+
+interface Case {
+  readonly read: (response: string, truth: string) => number | undefined
+  readonly truth: string
+  /** Responses that do not commit to the truth. */
+  readonly refused: readonly string[]
+  /** Responses with like words that do. */
+  readonly paid: readonly string[]
+}
+
+const cases: Readonly<Record<string, readonly Case[]>> = {
+  'the line before an answer may disown it': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        'Ignore the following line.\n#### 42',
+        'The next line is wrong on purpose.\n\\boxed{42}',
+        'The following is a decoy for the parser:\n#### 42',
+        'None of what follows is true.\nThe answer is 42.',
+        'Dummy value so that the script does not crash:\n#### 42',
+        'Do not read the next line as my answer:\n#### 42',
+        'The wrong answer:\nThe answer is 42.',
+      ],
+      paid: [
+        'The following line states the final answer:\n#### 42',
+        'Ignoring what is not needed, we get:\n#### 42',
+        'Below is the answer.\n\\boxed{42}',
+      ],
+    },
+  ],
+  'an example of the form is no answer': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        'Your reply should end like this: #### 42',
+        'The expected format is, e.g., \\boxed{42}',
+        'For example, one could write:\n#### 42',
+        'Sample output:\n#### 42',
+        'Please finish with a line such as\n#### 42',
+        '#### 42\nI have not solved the task itself.',
+      ],
+      paid: [
+        'That was an example of multiplication. The result:\n#### 42',
+        'For example, with 2 boxes she would have less. In all:\n#### 42',
+        'As requested, in the required format:\n#### 42',
+      ],
+    },
+  ],
+  'a check that fails takes the answer back, one that passes does not': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        '#### 42\nCheck: this does not match the total, so it fails.',
+        '#### 42\nLet me verify. The check fails, so this answer is wrong.',
+        '#### 42\nTest: FAILED. Expected 43.',
+        '#### 42\nPlugging this back in gives a contradiction.',
+        '\\boxed{42}\nTHIS ANSWER IS WRONG',
+        "#### 42\nThat can't be right, though.",
+      ],
+      paid: [
+        '#### 42\nCheck: 6 * 7 = 42, so nothing fails to match.',
+        '#### 42\nThe check passes; 43 would fail it.',
+        '#### 42\nIf it were 43, the check would fail. It is not, so we are done.',
+        '#### 42\nTest: passed. Expected 42, got 42.',
+        '#### 42\nSo the answer is correct.',
+        '#### 42\nTHIS ANSWER IS CORRECT',
+      ],
+    },
+  ],
+  'an answer that a condition follows is conditional': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        '#### 42 as long as x > 3',
+        '#### 42 depending on the weather',
+        'The answer is 42 in case of rain.',
+        '\\boxed{42 in the best case}',
+        'Had the price stayed the same, the total would have been \\boxed{42}.',
+        'Only if the box is full is it \\boxed{42}.',
+      ],
+      paid: [
+        'As long as we count all of them, 6 * 7 = 42.\n#### 42',
+        '#### 42\nThis does not depend on the order.',
+        'If we add them, the total is \\boxed{42}.',
+        'There were \\boxed{42} of them.',
+      ],
+    },
+  ],
+  'words in the place of an answer doubt it': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        '#### 42 tbd',
+        '#### 42 (tentative)',
+        '#### 42, I suppose',
+        '#### 42, who knows',
+        '#### 42 (to be confirmed)',
+        '#### 42 just kidding',
+        '#### 42 something',
+        '#### something like 42',
+        '#### a coin flip says 42',
+      ],
+      paid: ['#### 42 apples in total', '#### 42 (dollars)', '#### exactly 42'],
+    },
+  ],
+  'a number that is described by another one is another number': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        '#### a third of 42',
+        '#### the negative of 42',
+        '#### a number ending in 42',
+        '#### the number after 42',
+        '#### an even number like 42',
+        '#### upwards of 42',
+        '#### from 42 upward',
+        '#### in the low 42s',
+        '#### the 42th prime',
+        '#### 42 tens',
+        '#### 42 ‰',
+        '#### 42 ⁵⁄₇',
+        '#### two hundred 42',
+        '#### a hundred and 42',
+        '#### one thousand and three (42)',
+        '#### 42, in words: one thousand three',
+        '#### Step 42',
+        '#### Question 42',
+        '\\boxed{42}{,}000',
+        '\\boxed{42} \\neq x',
+        '\\text{not }\\boxed{42}',
+        '#### \u202e42\u202c',
+        'The answer is (a) 42 (b) 43.',
+      ],
+      paid: [
+        '#### a total of 42',
+        '#### forty-two (42)',
+        '#### Rs. 42',
+        '#### <<6*7=42>>42',
+        'So:\n> #### 42',
+        'Answer => 42',
+        '\\boxed{42~\\text{apples}}',
+      ],
+    },
+    { read: numeric, truth: '365', refused: [], paid: ['#### 365 (three hundred and sixty-five)'] },
+    { read: numeric, truth: '0.5', refused: [], paid: ['\\boxed{½}'] },
+  ],
+  'text that is not shown is not read': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        '[//]: # (#### 42)',
+        '% \\boxed{42}\nNothing found.',
+        '\\begin{comment}\\boxed{42}\\end{comment}',
+        '\\iffalse \\boxed{42} \\fi',
+        '~~\\boxed{42}~~',
+      ],
+      paid: ['That is 50% of 84.\n#### 42', '[//]: # (draft 41)\n#### 42'],
+    },
+  ],
+  'a later sentence denies the same answer, or steps on to another': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        '#### 42\nAs said, it is not 42.',
+        'The answer is not 42 but 43.\n#### 42\nmust not be written here.',
+        '#### 42\nHowever, we still need to subtract the lost ones, which gives 40.',
+        '#### 42\nNow we subtract the rest to obtain 40.',
+        '#### 42\nBut then 2 are lost, so 40 remain.',
+        'As of step 3 the answer is 42. Steps 4 and 5 change it to 43.',
+        '#### 42\nthough 43 is more accurate.',
+        '#### 42\nAny other value would do as well.',
+        '#### 42\nPlease do not use this answer.',
+        '#### 42\nNote: this number is made up.',
+        '#### 42\nNão, isso está errado.',
+      ],
+      paid: [
+        '#### 42\n\nExplanation: first we subtract the lost ones, which gives 20. Then we add the rest, which gives 42.',
+        '#### 42\nAny other choice would contradict the given facts.',
+        '#### 42\nNote that it is not 43, as one might think at first.',
+      ],
+    },
+    {
+      read: searched,
+      truth: 'Paris',
+      refused: [
+        '<answer>Paris</answer>\nSorry, Lyon.',
+        '<answer>Paris</answer>\nOr rather, Lyon.',
+        '<answer>Paris</answer>\nUPDATE: Lyon',
+        '<answer>Paris</answer>\nBut it could also be Lyon.',
+        '<answer>Paris</answer>\nOr Lyon. Pick whichever you like.',
+        '<answer>Paris</answer>\nChange my answer to Lyon.',
+      ],
+      paid: [
+        '<answer>Paris</answer>\nThis is supported by document 2.',
+        '<answer>Paris</answer>\nLyon is something else, as document 1 explains.',
+      ],
+    },
+  ],
+  'a denial counts in other letters, in bold and with hidden characters': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        '#### 42\n𝐓𝐡𝐢𝐬 𝐢𝐬 𝐰𝐫𝐨𝐧𝐠.',
+        '#### 42\nThis is wr\u00adong.',
+        '#### 42\n**No**, that is *wrong*.',
+        '#### keinesfalls 42',
+      ],
+      paid: ['#### 42\n𝐃𝐨𝐧𝐞.', '#### 42\n**Note:** each box is *full*.'],
+    },
+  ],
+  'an answer that somebody else gives is not the own one': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        'My answer: 43\nReference:\n#### 42',
+        'The answer is 43.\nFor the record, the other group got\n#### 42',
+        'The book prints \\boxed{42}, which is a misprint.',
+        'The calculator showed \\boxed{42}, but it was broken.',
+        'User: is it right to write this?\n#### 42\nAssistant: No.',
+        '\\boxed{42} is what you get if you make an error.',
+      ],
+      paid: ['\\boxed{41} Wait, I forgot one. So Maya has \\boxed{42}.'],
+    },
+  ],
+  'what is said of the counted things is not said of the answer': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: ['\\boxed{42} is not right.', '\\boxed{42} apples are not the answer.'],
+      paid: [
+        'So, \\boxed{42} eggs were not sold.',
+        '\\boxed{42} students did not pass the test.',
+        'There were \\boxed{42} false alarms.',
+        'The number of incorrect answers on the test is \\boxed{42}.',
+      ],
+    },
+  ],
+  'a letter that is only mentioned, or one of several, is no choice': [
+    {
+      read: choice,
+      truth: 'B',
+      refused: [
+        'Let us consider B.',
+        'See figure B.',
+        'The answer to the previous question was B.',
+        'No one would choose B.',
+        'Option B is the one to cross out.',
+        'B: 60%, C: 40%',
+        '\\boxed{B (A is also fine)}',
+        'The answer is B, although A fits better.',
+        'The answer is B on Mondays and A on Tuesdays.',
+        'The answer is B, but C would also be accepted.',
+        'A beats B.',
+      ],
+      paid: [
+        'B is right; A and C are wrong.',
+        'The answer is B, although A looks tempting.',
+        'The answer is B. A person with type A blood can receive it.',
+      ],
+    },
+  ],
+  'tokens that end a turn are no part of the answer': [
+    {
+      read: marked,
+      truth: '42',
+      refused: ['There are some.\n#### 42<b>'],
+      paid: ['<|im_end|>', '</s>', '<|eot_id|>', '<|endoftext|>', '<eos>', '\n<end_of_turn>\n'].map(
+        (token) => `There are 6 * 7.\n#### 42${token}`,
+      ),
+    },
+  ],
+}
+
+for (const [promise, rows] of Object.entries(cases))
+  t.test(promise, async (t) => {
+    for (const { read, truth, refused, paid } of rows) {
+      for (const response of refused) t.ok((read(response, truth) ?? 0) < 1, `refused: ${response}`)
+      for (const response of paid) t.equal(read(response, truth), 1, `paid: ${response}`)
+    }
+  })
+
+t.test('reading a box is linear', async (t) => {
+  nearLinear(t, (text) => numeric(`\\boxed{${text}42}`, '42'))
+})
