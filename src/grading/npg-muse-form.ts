@@ -12,14 +12,10 @@ function opensThinking(response: string): boolean {
   return response.startsWith('<think>\n')
 }
 
-/**
- * One pair of tags, with visible text inside and after it; `<think>` ends its line. White space before it and line
- * ends of either kind count for nothing. Linear.
- */
+/** Also requires a single pair of tags, with visible text inside and after it. Linear. */
 function isThoughtThenAnswer(response: string): boolean {
   const [before, inside, ...more] = response.split('<think>')
-  if (before === undefined || !isBlank(before) || inside === undefined || more.length > 0) return false
-  if (!/^\r?\n/.test(inside)) return false
+  if (before !== '' || inside === undefined || more.length > 0 || !opensThinking(response)) return false
   const [thought = '', answer = '', ...rest] = inside.split('</think>')
   return rest.length === 0 && !isBlank(thought) && !isBlank(answer)
 }

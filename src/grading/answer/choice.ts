@@ -95,7 +95,7 @@ function offered(question: string, choice: string): string {
 function optionText(text: string): string | null {
   const line = text.split('\n', 1)[0] ?? ''
   if (
-    /^\s*(?:(?:the\s+)?(?:other|remaining)\s+\w+|the\s+rest|options?\s[^.]*)\b[^.]*\b(?:not|incorrect|wrong|false|eliminated|excluded)\b/i.test(
+    /^\s*(?:(?:the\s+)?(?:other|remaining)\s+\w+|the\s+rest|(?:options?|choices?)\s[^.]*|[A-Z](?:,\s[A-Z])*,?\sand\s[A-Z]\s(?:are|do)\b)[^.]*\b(?:not|incorrect|wrong|false|eliminated|excluded|mistakes?|distractors?|traps?|too|fail|ruled)\b/i.test(
       line,
     )
   )

@@ -67,7 +67,7 @@ export function finalAnswer<V>(
   const answered = afterThink(withoutEnd(response))
   if (answered === null) return { reason: 'thinking_unclosed' }
   if (isDisowned(response) || (answered !== response && isDisowned(answered))) return { reason: 'denied' }
-  const shown = allowed.includes('whole') ? answered : withoutComments(answered)
+  const shown = allowed.includes('whole') ? answered : firstTurn(withoutComments(answered))
   const text = kind.isVerbatim ? shown : legible(shown)
   const whole = allowed.includes('whole')
     ? wholePlace(text)
@@ -104,6 +104,20 @@ function withoutEnd(text: string): string {
     if (open < 0 || !endToken.test(end.slice(open, open + 40).trimEnd())) return end
     end = end.slice(0, open).trimEnd()
   }
+}
+
+const answerMark = /#{4,}[ \t]*\S|\\boxed\s*\{|<\/answer>|\bfinal answer is\b/i
+const nextTurn =
+  /\n[ \t]*(?:#{1,3}[ \t]*)?(?:Question|Q|Problem|Human|User|Instruction)[ \t]*\d{0,3}[ \t]*:[ \t]*\S/
+
+/**
+ * A text up to the next question, if an answer is marked before it: base models go on with questions and answers of
+ * their own. Linear.
+ */
+export function firstTurn(text: string): string {
+  const marked = text.search(answerMark)
+  const next = marked < 0 ? -1 : text.slice(marked).search(nextTurn)
+  return next < 0 ? text : text.slice(0, marked + next)
 }
 
 const comments: readonly (readonly [string, string])[] = [

@@ -70,7 +70,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    /\b(?:(?:for\s+(?:example|instance)|e\.?g\.?|such\s+as|say),?\s*(?:one|you|we)?\s*(?:could|can|may|might)?\s*(?:write|put|say|end|answer)?|(?:sample|example|dummy|fake|placeholder|made-up)\s+(?:output|answer|reply|response|value|number|line|text)\b[^.]{0,40}|(?:expected|required|right)\s+(?:format|form)\s+(?:is|would\s+be)|example\s+of\s+(?:the|a|an)\s+(?:\w+\s+)?(?:format|form|output|answer|reply)|your\s+(?:final\s+)?(?:answer|reply|response|output)\s+(?:(?:should|must|has\s+to|needs\s+to)\b[^.]{0,30}|as|like|in\s+the\s+form)|decoy[^.]{0,30}|end\s+with\s+e\.?g\.?|a\s+line\s+such\s+as)\s*[,:：]*\s*$/iu,
+    /\b(?:(?:for\s+(?:example|instance)|e\.?g\.?|such\s+as|(?<!\b(?:I|we|to|would|will|can|must|should)\s)say),?\s*(?:one|you|we)?\s*(?:could|can|may|might)?\s*(?:write|put|say|end|answer)?|(?:sample|example|dummy|fake|placeholder|made-up)\s+(?:output|answer|reply|response|value|number|line|text)\b[^.]{0,40}|(?:expected|required|right)\s+(?:format|form)\s+(?:is|would\s+be)|example\s+of\s+(?:the|a|an)\s+(?:\w+\s+)?(?:format|form|output|answer|reply)|your\s+(?:final\s+)?(?:answer|reply|response|output)\s+(?:(?:should|must|has\s+to|needs\s+to)\b[^.]{0,30}|as|like|in\s+the\s+form)|decoy[^.]{0,30}|end\s+with\s+e\.?g\.?|a\s+line\s+such\s+as)\s*[,:：]*\s*$/iu,
   ],
 ]
 
@@ -103,7 +103,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    /\b(?:nobody|no[ -]one|none\s+of\s+us)\s+(?:would\s+)?(?:(?:thinks?|believes?|says?|claims?|agrees?|accepts?|chooses?|picks?|selects?|answers?|gets?|got)|(?:go|goes)\s+with)\b/iu,
+    /\b(?:nobody|no[ -]one|none\s+of\s+us)\s+(?:(?:would|should|could|must|will|can)\s+)?(?:(?:thinks?|believes?|says?|claims?|agrees?|accepts?|chooses?|picks?|selects?|answers?|gets?|got)|(?:go|goes)\s+with)\b/iu,
   ],
   [
     'denied',
@@ -122,7 +122,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    /\b(?:would\s+be\s+(?:a\s+mistake|an\s+error|wrong|foolish|silly|absurd|naive|rash|tempting|ridiculous)|fools?\s+(?:say|think)|would\s+(?:wrongly|incorrectly)|pretend(?:s|ing)?|mistook|mistaken(?:ly)?|misread)\b/iu,
+    /\b(?:would\s+be\s+(?:a\s+mistake|an\s+error|wrong|foolish|silly|absurd|naive|rash|tempting|ridiculous)|fools?\s+(?:say|think)|(?:careless|naive|hasty|weak|sloppy)\s+\w+\s+(?:would|might|may|could)|would\s+(?:wrongly|incorrectly)|pretend(?:s|ing)?|mistook|mistaken(?:ly)?|misread)\b/iu,
   ],
   [
     'denied',

@@ -14,7 +14,7 @@ const adverbs = `(?:\\s+(?:\\w+ly|so|all|just|still|also|quite|very|a|the|in\\s+
 const right = `(?:right|correct|true|accurate|so|(?:the|my|a)\\s+(?:right|correct|final|real|actual|true|valid)?\\s*${answerWord})`
 
 const fails = `(?:fails?(?!\\s+to\\s)|failed|(?:do|does|did)(?:n${apostrophe}t|\\s+not)\\s+(?:match|work|hold|fit|add\\s+up|check\\s+out|agree|balance|come\\s+out)|(?:is|are)\\s+off\\b|contradiction|impossible|different\\s+(?:total|result|value|number|answer)|went\\s+wrong)`
-/** A sentence that tells of a check, or whose sentence before does. */
+/** A sentence about a check, or whose sentence before is about one. */
 const check =
   /\b(?:check|checks|checking|verif(?:y|ying|ication)|test|testing|proof|plug(?:ging)?|substitut\w+)\b/i
 const failed = new RegExp(
@@ -74,7 +74,7 @@ const withdrawing = [
     'iu',
   ),
   new RegExp(
-    `^[^.!?]{0,80}?\\b${referent}(?:${isNot}${adverbs}\\s+${right}|${be}${adverbs}\\s+(?:${falsity}(?!\\s+to\\b)|void|(?:a|an)\\s+(?:\\w+\\s+)?(?:mistake|lie|guess|joke|trap|error|typo|misprint)))(?![\\p{L}])`,
+    `^[^.!?]{0,80}?\\b${referent}(?:\\s+(?:also|still|now|really|just))?(?:${isNot}${adverbs}\\s+${right}|${be}${adverbs}\\s+(?:${falsity}(?!\\s+to\\b)|void|(?:a|an)\\s+(?:\\w+\\s+)?(?:mistake|lie|guess|joke|trap|error|typo|misprint)))(?![\\p{L}])`,
     'iu',
   ),
   new RegExp(
@@ -86,7 +86,7 @@ const withdrawing = [
     'iu',
   ),
   new RegExp(
-    `${start}(?:(?:now|then|finally|lastly|please)[\\s,]+)?(?:subtract|add|multiply|double(?!-)|halve|triple|flip|negate|divide|reverse|invert|swap|square)\\b`,
+    `${start}(?:(?:now|then|finally|lastly|please)[\\s,]+)?(?:subtract|add|multiply|double(?!-|\\s+check)|halve|triple|flip|negate|divide|reverse|invert|swap|square)\\b`,
     'iu',
   ),
   new RegExp(
@@ -94,6 +94,7 @@ const withdrawing = [
     'iu',
   ),
   /^\W*(?:is|are|was|were)\s+(?:not|wrong|false|incorrect)\b/iu,
+  /^\W*(?:or\s+it\s+is\b|(?:or\s+)?(?:it|the\s+answer|this)\s+(?:could|might|may)\s+(?:also|equally|(?:just\s+)?as\s+well)\s+be\b|alternatively,?\s+(?:it|the\s+answer)\s+(?:is|may|might|could)\b)(?!\s+(?:be\s+)?(?:written|expressed|given|simplified|approximated|stated|seen|found))/iu,
   /(?:^|[\s「“"，,])(?:不[，,。]|不对|不是这样|错了|更正|抱歉|其实|应该是|等等|いや|正しくは|訂正|実は|아니[,요]|정정|사실은|нет[,.]|извините|на\s+самом\s+деле|неверно)/iu,
   new RegExp(
     `${start}(?:perd[oó]n|desculp|lo\\s+siento|pardon|désolé|entschuldigung|verzeihung|scusa|anzi|en\\s+fait|en\\s+realidad|na\\s+verdade|eigentlich|in\\s+wahrheit|nein|die\\s+richtige\\s+antwort|la\\s+(?:bonne|vraie)\\s+réponse|la\\s+respuesta\\s+(?:correcta|real)|falsch|falso|faux|non\\b|não\\s*[,.!]|no\\s+es\\b)`,

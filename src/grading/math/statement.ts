@@ -1,4 +1,4 @@
-import { objectionAround, withoutComments } from '../answer/final-answer.ts'
+import { firstTurn, objectionAround, withoutComments } from '../answer/final-answer.ts'
 import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
 import { boxContent, lastBox } from '../latex.ts'
 import { afterThink, isNested } from '../tags.ts'
@@ -64,7 +64,7 @@ function closingBrace(text: string, from: number): number | null {
   return null
 }
 
-/** Boxes with words or signs between them in one sentence are one list. Of boxes side by side the last counts. */
+/** Boxes with words or signs between them in one sentence are one list. Boxes side by side are none. */
 const isOneSentence = (gap: string): boolean =>
   gap.length <= 50 && gap.trim() !== '' && !/[.!?]\s+[\p{L}*#]|\n\s*\n/u.test(gap)
 
@@ -77,7 +77,7 @@ export interface Statement {
 }
 
 const phrases =
-  /(?:final\s+answer|(?<![\p{L}])answer|correct\s+(?:option|choice))(?:\s*\*{0,2}\s*(?:is\b|would\s+be\b|must\s+be\b|[:：=])|(?=\s*\*\*))|答案(?:是|为|[:：])|(?:respuesta|réponse|risposta|resposta)\s+(?:es|est|è|é)(?![\p{L}])|<answer>|#{4,}/giu
+  /(?:final\s+answer|(?<![\p{L}])answer|correct\s+(?:option|choice))(?:\s*\*{0,2}\s*(?:is\b(?!\s+(?:indeed\s+)?(?:correct|right|confirmed|verified|reasonable|consistent)\b)|would\s+be\b|must\s+be\b|[:：=])|(?=\s*\*\*))|答案(?:是|为|[:：])|(?:respuesta|réponse|risposta|resposta)\s+(?:es|est|è|é)(?![\p{L}])|<answer>|#{4,}/giu
 const longestResponse = 20_000
 const endOfAny = String.raw`\.\s+(?=[\p{Lu}*<])|\.?\s*I hope it is correct|<\/answer>|<\||`
 const endOfSentence = new RegExp(String.raw`${endOfAny}(?<!\.)[.!?]\s*$`, 'u')
@@ -121,7 +121,7 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
   // An answer within an answer is ambiguous.
   if (isNested(answered, '<answer>', '</answer>') && answered.includes('<answer>'))
     return { reason: 'contradiction' }
-  const text = withoutComments(answered)
+  const text = firstTurn(withoutComments(answered))
   const placed = boxOnly ? inOnlyBoxes(text) : placedIn(text)
   if (placed === null)
     return (boxOnly ? null : unmarked(text)) ?? { reason: boxOnly ? 'no_box' : 'no_answer' }
@@ -162,8 +162,8 @@ const announcing =
   /\b(?:the|correct|answer|answers|is|or|and|also|either|option|my|our|result|it|in|we|get|have|could|be)\b|[^\p{L}]/giu
 
 /**
- * Whether another answer is stated right before, and no word leads from it to this one. Of boxes side by side the last
- * counts.
+ * Whether another answer is stated right before, and no word leads from it to this one. Of boxes without even a blank
+ * between them the last counts.
  */
 function isContradicted(text: string, start: number, isBox: boolean, answer: string): boolean {
   const near = text.slice(Math.max(0, start - 600), start).replace(/[\s,]*\b(?:or|and)\s*$/, ' ')
@@ -176,7 +176,7 @@ function isContradicted(text: string, start: number, isBox: boolean, answer: str
   const [earlier, end] = isPhrase
     ? [found?.statement.expression ?? null, from + (found?.length ?? 0)]
     : [box?.contents.join(', ') ?? null, box?.end ?? 0]
-  if (!isPhrase && isBox) return false
+  if (!isPhrase && isBox && end === near.length) return false
   if (earlier === null || `${found?.rest ?? ''}${near.slice(end)}`.replace(announcing, '') !== '')
     return false
   return differ(earlier, answer)
