@@ -450,3 +450,18 @@ t.test('reading is linear in what was sent', async (t) => {
     t.ok(took < 1000, `${name}: ${took.toFixed()} ms`)
   }
 })
+
+t.test('token ids that a server adds to a message are not kept, and cost little', async (t) => {
+  const ids = Array.from({ length: 2_000_000 }, (_, at) => at)
+  const began = cpuMs()
+  const [message] = readConversation([{ role: 'assistant', content: '1', generation_token_ids: ids }])
+  const took = cpuMs() - began
+  t.strictSame(message, { role: 'assistant', content: '1' })
+  t.ok(took < 100, `${took.toFixed()} ms`)
+})
+
+t.test('a further field of very many values is left out by name', async (t) => {
+  const pixels = Array.from({ length: 200 }, () => Array.from({ length: 100 }, () => [0.5]))
+  const [message] = readConversation([{ role: 'assistant', content: '1', pixels, note: { a: [1, 'b'] } }])
+  t.strictSame(message?.other, { pixels: 'left out: more than 10000 values', note: { a: [1, 'b'] } })
+})

@@ -149,6 +149,8 @@ const otherPart = (name: string, sent: Fields, path: Place): Part => ({
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true
   if (typeof value !== 'object') return false
+  // `in` makes a text of each index first.
+  if (Array.isArray(value)) return value.length === 0
   for (const _name in value) return false
   return true
 }
@@ -192,15 +194,38 @@ function imageOf(sent: Fields, path: Place): ImagePart {
   }
 }
 
+/** Token ids and log probabilities, which servers add to messages by the thousand. They are no content. */
+const isNumbers = (value: unknown): boolean =>
+  Array.isArray(value) && typeof value[0] === 'number' && typeof value[value.length - 1] === 'number'
+
+/** A further field with more values, such as the pixels of an image as numbers, is not kept: each key of a sample reads it. */
+const mostValues = 10_000
+
+/** Whether a value holds more than so many values. Looks at no more than these. */
+function holdsMoreThan(value: unknown, most: number): boolean {
+  const open: unknown[] = [value]
+  for (let seen = 0; open.length > 0; ) {
+    const one = open.pop()
+    if (typeof one !== 'object' || one === null) continue
+    const inner = Array.isArray(one) ? one : Object.values(one)
+    seen += inner.length
+    if (seen > most) return true
+    for (const entry of inner) open.push(entry)
+  }
+  return false
+}
+
 /** Collects fields that are not empty. */
 class OtherFields {
   found: Record<string, Json> | null = null
 
   add(name: string, value: unknown, path: Place): void {
     // The schemas drop `__proto__` as well.
-    if (isEmpty(value) || name === '__proto__') return
+    if (isEmpty(value) || name === '__proto__' || isNumbers(value)) return
     this.found ??= {}
-    this.found[name] = jsonOf(value, [...path, name])
+    this.found[name] = holdsMoreThan(value, mostValues)
+      ? `left out: more than ${mostValues} values`
+      : jsonOf(value, [...path, name])
   }
 }
 
