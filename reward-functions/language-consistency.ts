@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule, lastUserText, type Score } from '../src/contract/index.ts'
+import { defineRule, lastUserText, policyTexts, type Score, scope } from '../src/contract/index.ts'
 import { knownLanguages, languageOf, languageShares } from '../src/grading/language.ts'
 
 const code = z
@@ -23,14 +23,16 @@ export default defineRule({
     language: z.union([z.enum(['prompt', 'ground_truth']), code]).default('prompt'),
     /** Scores 1 from this share on and 0 below it. If absent, the score is the share. */
     pass: z.number().gt(0).max(1).optional(),
+    /** The turns that count. Calls of tools do not. */
+    scope,
   }),
   truth: ({ language }): z.ZodType<unknown> => (language === 'ground_truth' ? code : z.unknown()),
   range: [0, 1],
-  score({ sample, truth, options: { language, pass } }): Score | null {
+  score({ sample, truth, options: { language, pass, scope } }): Score | null {
     const named = language === 'ground_truth' ? String(truth) : language
     const wanted = named === 'prompt' ? languageOf(lastUserText(sample)) : named
     if (wanted === null) return null
-    const { shares, letters } = languageShares(sample.response, wanted)
+    const { shares, letters } = languageShares(policyTexts(sample, scope).join('\n\n'), wanted)
     if (letters === 0) return { value: 0, details: { wanted, reason: 'no_words' } }
     const share = shares.get(wanted) ?? 0
     const languages = Object.fromEntries([...shares].sort(([, a], [, b]) => b - a).slice(0, 5))

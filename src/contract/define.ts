@@ -34,6 +34,11 @@ export const mode = z.enum(['strict', 'published']).default('strict')
 
 export type Mode = z.infer<typeof mode>
 
+/** An option of rules about form: `all` reads every turn of the assistant, `final` only the last one. */
+export const scope = z.enum(['all', 'final']).default('all')
+
+export type Scope = z.infer<typeof scope>
+
 /** A token with its log probability and the alternatives that the server reported. */
 export interface TokenLogprob {
   readonly token: string

@@ -33,6 +33,8 @@ export {
   type Row,
   type Rule,
   RuleTimeout,
+  type Scope,
+  scope,
   type TokenLogprob,
   type Verdict,
 } from './define.ts'
@@ -50,5 +52,5 @@ export {
   steps,
 } from './prompt.ts'
 export { conversation, lastUserText, questionText } from './question.ts'
-export { toolCallsOf, transcript, turnsOf } from './rollout.ts'
+export { policyTexts, toolCallsOf, transcript, turnsOf } from './rollout.ts'
 export type { TranscriptOptions } from './shown-turn.ts'

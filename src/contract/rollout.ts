@@ -1,5 +1,6 @@
 /** What a reward function reads of a rollout: its turns, its tool calls, and all of it as a judge may read it. */
-import type { AnsweredCall, Message, Sample } from '../core/sample/sample.ts'
+import { type AnsweredCall, isBlank, type Message, type Sample } from '../core/sample/sample.ts'
+import type { Scope } from './define.ts'
 import { messagesWithoutText } from './question.ts'
 import { shownTurn, type TranscriptOptions } from './shown-turn.ts'
 
@@ -23,6 +24,34 @@ type Rollout = Pick<Sample, 'response' | 'turns'>
  */
 export const turnsOf = ({ response, turns }: Rollout): readonly Message[] =>
   turns ?? [{ role: 'assistant', content: response }]
+
+/**
+ * The texts that the policy wrote, in order: the reasoning and the text of each of its turns, with `calls` its calls of
+ * tools as well. `final`: the text of its last turn. For rules about form, so that no turn is free of them.
+ *
+ * @example
+ * ```ts
+ * import { defineRule, policyTexts } from 'reward-gateway/contract'
+ * import { z } from 'zod'
+ *
+ * export default defineRule({
+ *   truth: z.unknown(),
+ *   range: [-1, 0],
+ *   score: ({ sample }) => -Number(policyTexts(sample, 'all').some((text) => text.includes('As an AI'))),
+ * })
+ * ```
+ */
+export function policyTexts(
+  { response, turns }: Rollout,
+  scope: Scope,
+  { calls = false }: { readonly calls?: boolean } = {},
+): readonly string[] {
+  if (!turns || scope === 'final') return [response]
+  const shown = turns
+    .filter(({ role }) => role === 'assistant')
+    .flatMap((turn) => shownTurn(turn, { tools: calls, reasoning: true }))
+  return shown.flatMap(({ content }) => (isBlank(content) ? [] : [content]))
+}
 
 /**
  * All calls of the assistant's turns, in order, each with its result: the one that names the call's id, or else the next

@@ -87,7 +87,9 @@ t.test("the penalty falls over the buffer, by DAPO's formula", async (t) => {
 t.test('a row without a length is invalid, not free of the penalty', async (t) => {
   t.throws(
     () => scored(overlongPenalty, { options: lengths }),
-    new BadSample('extra_info.response_length is not a length in tokens; send it, or set unit: characters'),
+    new BadSample(
+      'extra_info.response_length is not a length in tokens; send it or tokens.response, or set unit: characters',
+    ),
   )
   t.throws(() => scored(overlongPenalty, { ...long('90'), options: lengths }))
   t.throws(() => scored(overlongPenalty, { ...long(-1), options: lengths }))
