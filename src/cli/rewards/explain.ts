@@ -3,6 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { hideSecrets } from '../../core/secrets.ts'
 import { reasonOf } from '../../core/system-error.ts'
 import { arithmetics } from '../../scoring/plan/fold.ts'
+import type { RecordedPart, RecordedTurn } from '../../serving/telemetry/record/rollout.ts'
 import type { RecordedAsk, RecordedRow, RecordedTerm } from '../../serving/telemetry/record/row.ts'
 import { findRecords } from '../../serving/telemetry/record/segments.ts'
 import { defineCommand, type Io } from '../command.ts'
@@ -61,6 +62,7 @@ export function explainRecord(row: RecordedRow): string[] {
     `${row.id}: sample ${quoted(sample.id)}${group}, scored ${row.time} in ${row.ms} ms`,
     `reward ${config.reward}, version ${config.version}${run}${when}`,
     `  prompt ${kept(sample.prompt)}`,
+    ...rolloutOf(sample),
     `  response ${kept(sample.response)}`,
     `  ground truth ${kept(sample.ground_truth)}`,
     ...(config.gate === null ? [] : [`  gate: ${config.gate}`]),
@@ -72,6 +74,54 @@ export function explainRecord(row: RecordedRow): string[] {
       : `reward = ${row.reward}`,
   ]
 }
+
+/** The turns of a rollout, a line for each thing said, and what the trainer knew of it. */
+function rolloutOf(sample: RecordedRow['sample']): string[] {
+  const { status, tokens, policy_version: version, environment, counts, turns = [], turns_left_out } = sample
+  const facts = [
+    ...(status === undefined ? [] : [`status ${status}`]),
+    ...(tokens ? [`${tokens.prompt ?? '?'} + ${tokens.response ?? '?'} tokens`] : []),
+    ...(version
+      ? [`policy version ${[...new Set([version.first, version.last])].map(quoted).join(' to ')}`]
+      : []),
+    ...Object.entries(environment ?? {}).map(([name, value]) => `environment ${quoted(name)} ${value}`),
+  ]
+  const malformed = counts?.malformed_calls ? `, ${counts.malformed_calls} malformed` : ''
+  return [
+    ...(facts.length > 0 ? [`  ${facts.join(', ')}`] : []),
+    ...(counts
+      ? [`  rollout of ${many(counts.turns, 'turn')}, ${many(counts.tool_calls, 'call')}${malformed}`]
+      : []),
+    ...turns.flatMap((turn, at) => turnLines(turn).map((line) => `    ${at}. ${line}`)),
+    ...(turns_left_out === undefined ? [] : [`    ${many(turns_left_out, 'more turn')}: not kept`]),
+  ]
+}
+
+function turnLines(turn: RecordedTurn): string[] {
+  const { role, content, reasoning, tool_calls: calls = [], name, left_out: left } = turn
+  const parts = Array.isArray(content) ? content.map(partText) : content === '' ? [] : [kept(content)]
+  const who = name === undefined ? quoted(role).slice(1, -1) : `${quoted(role).slice(1, -1)} ${kept(name)}`
+  const lines = [
+    ...(reasoning === undefined ? [] : [`${who} thinks ${kept(reasoning)}`]),
+    ...parts.map((text) => `${who} ${text}`),
+    ...calls.map(
+      (call) =>
+        `${who} calls ${kept(call.name)} with ${kept(call.arguments)}${call.malformed ? ' (malformed)' : ''}`,
+    ),
+    ...(left === undefined ? [] : [`${who}: ${many(left, 'more part')} or calls: not kept`]),
+  ]
+  return lines.length > 0 ? lines : [`${who} ""`]
+}
+
+function partText(part: RecordedPart): string {
+  if (part.type === 'text') return kept(part.text)
+  if (part.type === 'refusal') return `refuses ${kept(part.text)}`
+  if (part.type === 'other') return `${quoted(part.name)} ${kept(part.value)}`
+  const type = part.media_type === null ? 'image' : `image ${quoted(part.media_type).slice(1, -1)}`
+  return `${type}, ${part.size} bytes${part.sha256 === null ? '' : `, SHA-256 ${part.sha256.slice(0, 16)}…`}`
+}
+
+const many = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 const substitute = ({ substitute }: RecordedRow): string =>
   substitute === null ? '' : ` Trainers without an invalid state get ${substitute}.`

@@ -17,9 +17,28 @@ export function rolloutOf(turns: readonly Message[]): ReadRollout {
   return isBlank(response) ? { response, turns, flags: noFinalText } : { response, turns }
 }
 
-function isOnlyText(message: Message): boolean {
+/** A message without calls, reasoning or any part but text. */
+export function isOnlyText(message: Message): boolean {
   for (const name in message) if (name !== 'role' && name !== 'content') return false
   return true
+}
+
+/** How many turns and calls a rollout has. `malformed_calls` name no function or have arguments that are no object. */
+export interface RolloutCounts {
+  readonly turns: number
+  readonly tool_calls: number
+  readonly malformed_calls: number
+}
+
+/** Counts a rollout's turns and the calls in them. */
+export function rolloutCounts(turns: readonly Message[]): RolloutCounts {
+  let calls = 0
+  let malformed = 0
+  for (const { toolCalls = [] } of turns) {
+    calls += toolCalls.length
+    for (const call of toolCalls) if (call.malformed) malformed += 1
+  }
+  return { turns: turns.length, tool_calls: calls, malformed_calls: malformed }
 }
 
 /** A message in the form in which trainers send it. Arguments of calls are objects, as in the templates of Hugging Face. */

@@ -35,3 +35,41 @@ export const attackRows: readonly AttackRow[] = [
   attack('signs', '\u202e\u200b'.repeat(5000), ['⟨U+202E⟩⟨U+200B⟩', 'more⟩']),
   attack('address', 'javascript:alert(1) [link](javascript:alert(1)) {{alert(1)}}', ['javascript:alert(1)']),
 ]
+
+/** A rollout that attacks the page in every field of its turns. */
+export const attackRollout = {
+  id: 'rollout',
+  group_id: 'attack',
+  ground_truth: '1',
+  prompt: [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: markup },
+        { type: 'image_url', image_url: 'data:image/png;base64,cGl4ZWxz' },
+      ],
+    },
+  ],
+  response: [
+    {
+      role: 'assistant',
+      content: '',
+      reasoning_content: `think ${markup}`,
+      tool_calls: [
+        { id: markup, function: { name: `call ${markup}`, arguments: JSON.stringify({ at: markup }) } },
+        { function: { name: 'cut', arguments: `{"at": ${markup}` } },
+      ],
+    },
+    { role: markup, name: markup, content: `result ${markup}` },
+    {
+      role: 'tool',
+      content: [
+        { type: 'text', text: 'seen \u202ereversed' },
+        { type: 'refusal', refusal: markup },
+        { type: markup, value: markup },
+        { type: 'image_url', image_url: 'data:image/svg+xml;base64,cGl4ZWxz' },
+      ],
+    },
+    { role: 'assistant', content: 'done #### 1', [markup]: markup },
+  ],
+}

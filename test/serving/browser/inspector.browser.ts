@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import t from 'tap'
 import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
-import { attackRows } from './attack-rows.ts'
+import { attackRollout, attackRows } from './attack-rows.ts'
 import { openBrowser } from './browser.ts'
 import { openScene, play, type Scene } from './scene.ts'
 
@@ -197,7 +197,7 @@ t.test('text of a policy is shown literally and executes nothing', async (t) => 
   await scene.score({
     reward: 'gsm8k',
     run: '<img src=x onerror=alert(1)>',
-    samples: attackRows.map(({ sample }) => sample),
+    samples: [...attackRows.map(({ sample }) => sample), attackRollout],
   })
   scene.advance(1000)
   for (const { sample, shown } of attackRows) {
@@ -213,6 +213,23 @@ t.test('text of a policy is shown literally and executes nothing', async (t) => 
     t.equal(await overflow(page), 0, `${id} does not widen the page`)
     t.notMatch(text, /[^\P{Cc}\n\t]|\p{Cf}/u, `${id}: no unseen sign is left`)
   }
+  await page.getByRole('link', { name: /Sample rollout/ }).click()
+  const detail = page.getByRole('region', { name: 'Sample' })
+  await detail.getByRole('region', { name: 'Rollout, turn 3', exact: true }).waitFor()
+  for (const folded of await detail.locator('details.asked').all()) await folded.locator('summary').click()
+  const shown = await detail.innerText()
+  for (const part of [
+    'think <script>',
+    'call <script>',
+    '{"at":"<script>',
+    'result <script>',
+    '⟨U+202E⟩reversed',
+  ])
+    t.ok(shown.includes(part), `a rollout shows ${part}`)
+  t.match(shown, /4 turns, 2 calls, 1 malformed/)
+  t.match(shown, /image\/svg\+xml, 6 bytes, SHA-256 /)
+  t.strictSame(await violations(page), [])
+  t.equal(await overflow(page), 0, 'a rollout does not widen the page')
   t.equal(await page.locator('main script, main img, main iframe, main style, main object').count(), 0)
   t.equal(await page.evaluate('globalThis.pwned'), undefined)
   t.strictSame(troubles, [], 'nothing ran and nothing was loaded')

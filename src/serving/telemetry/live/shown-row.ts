@@ -1,8 +1,15 @@
 import type { Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
 import type { RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
 import type { GatewaySettings } from '../../../scoring/plan/gateway-config.ts'
+import type { TurnLimits } from '../record/rollout.ts'
 import { type RecordedAsk, type RecordedRow, type RecordedTerm, recordAsk, recordRow } from '../record/row.ts'
-import { type RecordedText, type TextKeeper, type TextPolicy, textKeeper } from '../record/text-policy.ts'
+import {
+  cutText,
+  type RecordedText,
+  type TextKeeper,
+  type TextPolicy,
+  textKeeper,
+} from '../record/text-policy.ts'
 
 const strictness: readonly TextPolicy[] = ['full', 'hash', 'none']
 
@@ -47,6 +54,8 @@ export interface RowSummary {
   /** The first characters; null if texts are withheld. */
   readonly prompt: string | null
   readonly response: string | null
+  /** Turns of a rollout that is more than a text; null for a text. */
+  readonly turns: number | null
 }
 
 const beginning = 140
@@ -75,6 +84,7 @@ export function summaryOf({ id, at, event }: KeptRow, policy: TextPolicy): RowSu
     terms: outcome.terms.map((term) => (term.status === 'scored' ? term.score.value : term.status)),
     prompt: shown && questionOf(shown).slice(0, beginning),
     response: shown?.response.slice(0, beginning) ?? null,
+    turns: sample?.turns?.length ?? null,
   }
 }
 
@@ -90,6 +100,8 @@ export type RowDetail = Omit<RecordedRow, 'terms'> & {
 const longestText = 20_000
 const longestList = 256
 const longestKey = 200
+/** Of a rollout's turns: leaves out what `cut` would drop without a note. */
+const turnLimits: TurnLimits = { chars: 2 ** 18, list: longestList }
 
 /** `answers`: of the row's judges. Long texts are cut and end with a note that says so. */
 export function detailOf(
@@ -99,7 +111,7 @@ export function detailOf(
 ): RowDetail {
   const keep = textKeeper(policy)
   const time = new Date(at).toISOString()
-  const parts = { keep, answersOf: () => [], samplingOf: () => ({}) }
+  const parts = { keep, answersOf: () => [], samplingOf: () => ({}), limits: turnLimits }
   const recorded = recordRow(event, 0, { id, time }, parts)
   const terms = recorded.terms.map((term) => {
     const own = answers.filter(({ step }) => step === term.name)
@@ -109,10 +121,7 @@ export function detailOf(
 }
 
 function cut(value: unknown): unknown {
-  if (typeof value === 'string') {
-    const more = value.length - longestText
-    return more > 0 ? `${value.slice(0, longestText)}\n[${more} more characters]` : value
-  }
+  if (typeof value === 'string') return cutText(value, longestText)
   if (Array.isArray(value)) return value.slice(0, longestList).map(cut)
   if (value === null || typeof value !== 'object') return value
   const entries = Object.entries(value).slice(0, longestList)

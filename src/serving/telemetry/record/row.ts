@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { failureKinds, type Sample, type Term } from '../../../core/sample/sample.ts'
 import type { RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
+import {
+  recordedRollout,
+  recordedText,
+  recordLimits,
+  recordPrompt,
+  recordRollout,
+  type TurnLimits,
+} from './rollout.ts'
 import type { TextKeeper } from './text-policy.ts'
 
 type Sampling = NonNullable<VoteEvent['sampling']>
@@ -12,6 +20,8 @@ export interface RowParts {
   answersOf(sample: Sample): readonly VoteEvent[]
   /** The sampling settings of a model; a step's own settings override them. */
   samplingOf(model: string): Sampling
+  /** Default: those of the record. */
+  readonly limits?: TurnLimits
 }
 
 /** The record of one row of a finished request. */
@@ -27,9 +37,11 @@ export function recordRow(
   if (!row || !outcome) throw new RangeError(`the request has no row ${index}`)
   const sample = 'failure' in row ? null : row
   const answers = sample ? parts.answersOf(sample) : []
+  const { keep, limits = recordLimits } = parts
   return {
     id,
     time,
+    format: 2,
     config: {
       reward: plan.name,
       version: plan.version,
@@ -43,9 +55,10 @@ export function recordRow(
       id: row.id,
       data_source: sample?.dataSource ?? null,
       group: sample?.group?.id ?? null,
-      prompt: sample && parts.keep.prompt(promptText(sample)),
-      response: sample && parts.keep.text(sample.response),
-      ground_truth: sample && parts.keep.json(sample.groundTruth),
+      prompt: sample && recordPrompt(sample, keep, limits),
+      response: sample && keep.text(sample.response),
+      ground_truth: sample && keep.json(sample.groundTruth),
+      ...(sample && recordRollout(sample, keep, limits)),
     },
     reward: outcome.valid ? outcome.reward : null,
     valid: outcome.valid,
@@ -56,9 +69,6 @@ export function recordRow(
     ms: rounded(ms[index] ?? 0),
   }
 }
-
-const promptText = ({ prompt }: Sample): string =>
-  typeof prompt === 'string' ? prompt : JSON.stringify(prompt)
 
 function recordTerm(
   term: Term,
@@ -121,9 +131,6 @@ function recordAnswer(
 
 const rounded = (ms: number): number => Math.round(ms * 100) / 100
 
-/** By the text policy: the text, its SHA-256 (of its JSON if it is not a string) and length, or null. */
-const text = z.union([z.string(), z.object({ sha256: z.string(), chars: z.number() }), z.null()])
-
 const failure = z.object({
   kind: z.enum(failureKinds),
   retryable: z.boolean(),
@@ -147,7 +154,7 @@ const recordedAsk = z.object({
   attempts: z.number(),
   tokens: z.object({ prompt: z.number(), completion: z.number() }).nullable(),
   /** Scores of a scalar or process reward model; embedding vectors are left out. */
-  answer: z.union([text, z.number(), z.array(z.number()), z.record(z.string(), z.number())]),
+  answer: z.union([recordedText, z.number(), z.array(z.number()), z.record(z.string(), z.number())]),
   verdict: z.number().nullable(),
   failure: failure.nullable(),
 })
@@ -181,6 +188,8 @@ export const recordedRow = z.object({
   /** `<request id>:<row index>`; the request id is the reply's x-request-id header. */
   id: z.string(),
   time: z.string(),
+  /** Lines of format 1 have no number and know only texts. */
+  format: z.union([z.literal(1), z.literal(2)]).default(1),
   config: z.object({
     reward: z.string(),
     version: z.string(),
@@ -194,9 +203,11 @@ export const recordedRow = z.object({
     id: z.string(),
     data_source: z.string().nullable(),
     group: z.string().nullable(),
-    prompt: text,
-    response: text,
+    prompt: recordedText,
+    /** The text of the policy's last turn. */
+    response: recordedText,
     ground_truth: z.unknown(),
+    ...recordedRollout,
   }),
   reward: z.number().nullable(),
   valid: z.boolean(),

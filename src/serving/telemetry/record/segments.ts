@@ -125,11 +125,15 @@ export async function* linesOf(file: string): AsyncGenerator<string> {
   const unpacked = createGunzip()
   source.on('error', (error) => unpacked.destroy(error))
   source.pipe(unpacked).setEncoding('utf8')
-  let rest = ''
+  // A line may have megabytes: joining it anew with each piece would take the square of its length.
+  let pieces: string[] = []
   try {
     for await (const chunk of unpacked) {
-      const lines = (rest + chunk).split('\n')
-      rest = lines.pop() ?? ''
+      const [first = '', ...lines] = (chunk as string).split('\n')
+      pieces.push(first)
+      if (lines.length === 0) continue
+      yield pieces.join('')
+      pieces = [lines.pop() ?? '']
       yield* lines
     }
   } catch (error) {

@@ -9,6 +9,7 @@ export type RecordedText = string | { readonly sha256: string; readonly chars: n
 
 /** Applies a text policy. */
 export interface TextKeeper {
+  readonly policy: TextPolicy
   text(text: string): RecordedText
   /** Like `text`; caches the last prompt, because the rows of a group share one. */
   prompt(text: string): RecordedText
@@ -28,6 +29,7 @@ export function textKeeper(policy: TextPolicy): TextKeeper {
   }
   let last: readonly [text: string, kept: RecordedText] = ['', text('')]
   return {
+    policy,
     text,
     prompt(prompt) {
       if (prompt !== last[0]) last = [prompt, text(prompt)]
@@ -51,4 +53,12 @@ const keepers: Readonly<Record<TextPolicy, (text: string) => RecordedText>> = {
   full: (text) => text,
   hash: (text) => ({ sha256: hash('sha256', text), chars: text.length }),
   none: () => null,
+}
+
+/** The text, or its first characters with a note of how many more there were. */
+export function cutText(text: string, longest: number): string {
+  const more = text.length - longest
+  if (more <= 0) return text
+  // Half of a character is no text for readers of JSON.
+  return `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, '')}\n[${more} more characters]`
 }

@@ -2,6 +2,7 @@ import { arithmetics } from '../../../scoring/plan/fold.ts'
 import type { ServedReward } from '../../http/inspector/messages.ts'
 import type { RowDetail } from '../../telemetry/live/shown-row.ts'
 import { duration, figure } from '../format.ts'
+import { Conversation, turnsIn } from './conversation.tsx'
 import { Kept, Text } from './text.tsx'
 
 type Ask = RowDetail['terms'][number]['asks'][number]
@@ -178,31 +179,6 @@ function AskedOf({ ask }: { readonly ask: Ask }) {
 
 /** A conversation, turn by turn, or a text. */
 export function Question({ of, label = 'Question' }: { readonly of: unknown; readonly label?: string }) {
-  const turns = typeof of === 'string' ? turnsOf(of) : null
-  if (!turns) return <Kept of={of} label={label} />
-  return (
-    <>
-      {turns.map(({ role, content }) => (
-        <div class="turn">
-          <span class="role">
-            <Text of={role} />
-          </span>
-          <Kept of={content} label={`${label}: ${role.slice(0, 20)}`} />
-        </div>
-      ))}
-    </>
-  )
-}
-
-function turnsOf(text: string): readonly { readonly role: string; readonly content: string }[] | null {
-  if (!text.startsWith('[{')) return null
-  try {
-    const value: unknown = JSON.parse(text)
-    const isTurns =
-      Array.isArray(value) &&
-      value.every((turn) => typeof turn?.role === 'string' && typeof turn?.content === 'string')
-    return isTurns ? (value as { role: string; content: string }[]) : null
-  } catch {
-    return null
-  }
+  const turns = typeof of === 'string' ? turnsIn(of) : null
+  return turns ? <Conversation turns={turns} label={label} /> : <Kept of={of} label={label} />
 }

@@ -217,7 +217,7 @@ export function loadDraft({ sample, config }: RowDetail): void {
   Object.assign(draft, {
     reward: config.reward,
     prompt: String(sample.prompt),
-    response: String(sample.response),
+    response: sample.turns ? JSON.stringify(sample.turns, null, 1) : String(sample.response),
     truth: typeof truth === 'string' ? truth : truth === null ? '' : JSON.stringify(truth),
     dataSource: sample.data_source ?? '',
     extra: '',
@@ -228,7 +228,7 @@ export function loadDraft({ sample, config }: RowDetail): void {
 function sampleOf({ prompt, response, truth, dataSource, extra }: Draft): object {
   return {
     prompt: conversationOf(prompt),
-    response,
+    response: rolloutStart.test(response) ? conversationOf(response) : response,
     ...(truth !== '' && { ground_truth: truthOf(truth) }),
     ...(dataSource !== '' && { data_source: dataSource }),
     ...(extra.trim() !== '' && { extra_info: JSON.parse(extra) }),
@@ -245,9 +245,12 @@ function truthOf(text: string): unknown {
   }
 }
 
-/** Parses a prompt that is a conversation in JSON, as trainers send it. */
+/** A policy may answer with a list of objects, but rarely with messages. */
+const rolloutStart = /^\s*\[\s*\{\s*"role"/
+
+/** Parses a conversation in JSON, as trainers send it. */
 function conversationOf(text: string): unknown {
-  if (!text.startsWith('[{')) return text
+  if (!/^\s*\[\s*\{/.test(text)) return text
   try {
     return JSON.parse(text)
   } catch {

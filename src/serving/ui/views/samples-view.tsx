@@ -3,6 +3,7 @@ import type { RowDetail, RowSummary } from '../../telemetry/live/shown-row.ts'
 import { clockTime, duration, figure, fixed } from '../format.ts'
 import { askJson } from '../live/session.ts'
 import { useLive } from '../live/store.ts'
+import { Conversation } from '../parts/conversation.tsx'
 import { Flags, Question, Steps } from '../parts/steps.tsx'
 import { TableHead } from '../parts/table.tsx'
 import { Kept, Text, visibleText } from '../parts/text.tsx'
@@ -134,6 +135,7 @@ function SampleTable({ rows, chosen }: { readonly rows: readonly RowSummary[]; r
                   <Text of={flag} />
                 </span>
               ))}
+              {row.turns !== null && <span class="chip">{row.turns} turns</span>}
               {row.response !== null && (
                 <span class="snippet muted">
                   <Text of={row.response} />
@@ -219,7 +221,11 @@ function SampleDetail({ id }: { readonly id: string }) {
 
 function Whole({ row }: { readonly row: RowDetail }) {
   const { sample, config, failure } = row
-  const isWhole = [sample.prompt, sample.response].every((text) => typeof text === 'string')
+  const { turns, turns_left_out: leftOut } = sample
+  const isWhole =
+    [sample.prompt, sample.response].every((text) => typeof text === 'string') &&
+    leftOut === undefined &&
+    (turns ?? []).every(({ content, left_out }) => typeof content === 'string' && left_out === undefined)
   return (
     <>
       <p class={row.valid ? 'outcome' : 'outcome bad-text'}>
@@ -246,8 +252,23 @@ function Whole({ row }: { readonly row: RowDetail }) {
       <Steps steps={row.terms} config={config} />
       <h3>Prompt</h3>
       <Question of={sample.prompt} label="Prompt" />
-      <h3>Response</h3>
-      <Kept of={sample.response} label="Response" />
+      {turns && (
+        <>
+          <h3>Rollout</h3>
+          <Conversation
+            turns={turns}
+            label="Rollout"
+            leftOut={leftOut}
+            final={leftOut === undefined ? turns.findLastIndex(({ role }) => role === 'assistant') : -1}
+          />
+        </>
+      )}
+      {(!turns || leftOut !== undefined) && (
+        <>
+          <h3>Response</h3>
+          <Kept of={sample.response} label="Response" />
+        </>
+      )}
       <h3>Ground truth</h3>
       <Kept of={sample.ground_truth} label="Ground truth" />
       {isWhole && (
@@ -262,6 +283,7 @@ function Whole({ row }: { readonly row: RowDetail }) {
 }
 
 function Facts({ row }: { readonly row: RowDetail }) {
+  const { status, tokens, policy_version: version, environment, counts } = row.sample
   const facts: [string, string | null][] = [
     ['Record', row.id],
     ['Group', row.sample.group],
@@ -269,6 +291,18 @@ function Facts({ row }: { readonly row: RowDetail }) {
     ['Run', row.run || null],
     ['Training step', row.training_step === null ? null : String(row.training_step)],
     ['Config', row.config.version],
+    ['Status', status ?? null],
+    ['Rollout', counts ? rolloutText(counts) : null],
+    ['Tokens', tokens ? `${tokens.prompt ?? '?'} + ${tokens.response ?? '?'}` : null],
+    ['Policy', version ? [...new Set([version.first, version.last])].join(' to ') : null],
+    [
+      'Environment',
+      environment
+        ? Object.entries(environment)
+            .map(([name, value]) => `${name} ${figure(value)}`)
+            .join(', ')
+        : null,
+    ],
   ]
   return (
     <dl class="pairs facts">
@@ -284,4 +318,9 @@ function Facts({ row }: { readonly row: RowDetail }) {
       )}
     </dl>
   )
+}
+
+const rolloutText = (counts: NonNullable<RowDetail['sample']['counts']>): string => {
+  const malformed = counts.malformed_calls > 0 ? `, ${counts.malformed_calls} malformed` : ''
+  return `${counts.turns} turns, ${counts.tool_calls} calls${malformed}`
 }

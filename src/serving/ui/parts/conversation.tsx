@@ -1,0 +1,147 @@
+import type { RowDetail } from '../../telemetry/live/shown-row.ts'
+import { Kept, Text } from './text.tsx'
+
+type ShownTurn = NonNullable<RowDetail['sample']['turns']>[number]
+type ShownPart = Extract<ShownTurn['content'], readonly unknown[]>[number]
+
+/** A conversation, turn by turn: texts, reasoning and arguments of calls folded, images by hash, size and type. */
+export function Conversation(props: {
+  readonly turns: readonly ShownTurn[]
+  readonly label: string
+  readonly leftOut?: number | undefined
+  /** The turn whose text is the response. */
+  readonly final?: number
+}) {
+  const { turns, label, leftOut = 0, final } = props
+  return (
+    <>
+      {turns.map((turn, at) => (
+        <Turn turn={turn} label={`${label}, turn ${at}`} isFinal={at === final} />
+      ))}
+      {leftOut > 0 && <p class="muted">{leftOut} more turns</p>}
+    </>
+  )
+}
+
+function Turn(props: { readonly turn: ShownTurn; readonly label: string; readonly isFinal: boolean }) {
+  const { turn, label, isFinal } = props
+  const { role, content, reasoning, tool_calls: calls = [], name, tool_call_id: answers, other } = turn
+  const isSilent = content === '' && (calls.length > 0 || reasoning !== undefined)
+  return (
+    <div class={role === 'assistant' ? 'turn' : 'turn other'}>
+      <p class="role">
+        <Text of={role} />
+        {typeof name === 'string' && <Text of={` ${name}`} />}
+        {answers !== undefined && <Text of={` answers ${answers}`} />}
+        {isFinal && <span class="chip scored">response</span>}
+      </p>
+      {reasoning !== undefined && (
+        <details class="asked">
+          <summary>Reasoning</summary>
+          <Kept of={reasoning} label={`${label}: reasoning`} />
+        </details>
+      )}
+      {Array.isArray(content)
+        ? content.map((part, at) => <Part part={part} label={`${label}, part ${at}`} />)
+        : !isSilent && <Kept of={content} label={label} />}
+      {calls.map((call, at) => (
+        <details class="asked">
+          <summary>
+            calls <b>{typeof call.name === 'string' ? <Text of={call.name} /> : 'a tool'}</b>
+            {call.malformed && <span class="chip failed">malformed</span>}
+            {call.id !== undefined && (
+              <span class="muted">
+                <Text of={call.id} />
+              </span>
+            )}
+          </summary>
+          <Kept of={call.arguments} label={`${label}, call ${at}: arguments`} />
+        </details>
+      ))}
+      {other !== undefined && (
+        <details class="asked">
+          <summary>Other fields</summary>
+          <Kept of={other} label={`${label}: other fields`} />
+        </details>
+      )}
+      {turn.left_out !== undefined && <p class="muted">{turn.left_out} more parts or calls</p>}
+    </div>
+  )
+}
+
+function Part({ part, label }: { readonly part: ShownPart; readonly label: string }) {
+  switch (part.type) {
+    case 'text':
+      return <Kept of={part.text} label={label} />
+    case 'refusal':
+      return (
+        <>
+          <span class="chip flag">refusal</span>
+          <Kept of={part.text} label={`${label}: refusal`} />
+        </>
+      )
+    case 'image':
+      return (
+        <p class="muted">
+          <span class="chip">image</span> <Text of={part.media_type ?? 'of unknown type'} />, {part.size}{' '}
+          bytes
+          {part.sha256 !== null && (
+            <>
+              , SHA-256 <code>{part.sha256.slice(0, 16)}…</code>
+            </>
+          )}
+        </p>
+      )
+    case 'other':
+      return (
+        <details class="asked">
+          <summary>
+            <Text of={part.name} />
+          </summary>
+          <Kept of={part.value} label={label} />
+        </details>
+      )
+  }
+}
+
+/** The turns in a JSON text, such as a recorded prompt; null if it is anything else. */
+export function turnsIn(text: string): readonly ShownTurn[] | null {
+  if (!text.startsWith('[{')) return null
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) && value.every(isTurn) ? value : null
+  } catch {
+    return null
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A text of a sample may imitate a conversation, so that every field is looked at. */
+function isTurn(value: unknown): value is ShownTurn {
+  if (!isFields(value) || typeof value.role !== 'string') return false
+  const { content, tool_calls: calls = [], tool_call_id: id, left_out: left } = value
+  return (
+    (typeof content === 'string' || (Array.isArray(content) && content.every(isPart))) &&
+    Array.isArray(calls) &&
+    calls.every((call) => isFields(call) && isTextOrNone(call.id)) &&
+    isTextOrNone(id) &&
+    (left === undefined || typeof left === 'number')
+  )
+}
+
+const isTextOrNone = (value: unknown): boolean => value === undefined || typeof value === 'string'
+
+function isPart(value: unknown): value is ShownPart {
+  if (!isFields(value)) return false
+  if (value.type === 'other') return typeof value.name === 'string'
+  if (value.type !== 'image') return value.type === 'text' || value.type === 'refusal'
+  const { sha256, size, media_type: type } = value
+  return (
+    typeof size === 'number' &&
+    (sha256 === null || typeof sha256 === 'string') &&
+    (type === null || typeof type === 'string')
+  )
+}
