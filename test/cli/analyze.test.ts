@@ -317,3 +317,47 @@ t.test('explain says where it looked for a missing record', async (t) => {
   })
   t.match(await runCommand(['explain']), { code: 2 })
 })
+
+t.test('rollouts are counted by status, turns and calls, from a file to its figures', async (t) => {
+  const folder = t.testdir()
+  const call = (given: string) => ({ function: { name: 'look', arguments: given } })
+  const rollout = (status: string | null, ...calls: string[]) => ({
+    prompt: 'How many?',
+    ground_truth: '4',
+    response: [
+      ...calls.map((given) => ({ role: 'assistant', tool_calls: [call(given)] })),
+      { role: 'tool', content: '4' },
+      { role: 'assistant', content: '#### 4' },
+    ],
+    ...(status && { status }),
+  })
+  const rows = [
+    ...Array.from({ length: 18 }, () => rollout('completed', '{"at": 1}')),
+    ...Array.from({ length: 4 }, () => rollout('truncated', '{"at": 1}', '{"at": ')),
+    rollout('aborted'),
+    rollout(null),
+    { prompt: 'How many?', ground_truth: '4', response: '#### 4' },
+  ]
+  const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
+  writeFileSync(input, lines(rows))
+  const score = ['score', '--function', 'numeric-match', '--input', input, '--output', output]
+  const ran = await runCommand([...score, '--keep', 'facts', '--allow-invalid', '1'])
+  t.match(ran, { code: 0, stderr: /25 rows, 1 invalid/ })
+  const { statuses, rollouts, readings } = JSON.parse(
+    (await runCommand(['analyze', output, '--format', 'json'])).stdout,
+  )
+  t.strictSame(statuses, [
+    { file: 0, status: 'completed', rows: 18, share: 18 / 23, valid: 18, mean: 1 },
+    { file: 0, status: 'truncated', rows: 4, share: 4 / 23, valid: 4, mean: 1 },
+    { file: 0, status: '', rows: 2, share: null, valid: 2, mean: 1 },
+    { file: 0, status: 'aborted', rows: 1, share: 1 / 23, valid: 0, mean: null },
+  ])
+  t.match(rollouts, [
+    { file: 0, rows: 24, mostTurns: 4, calls: 26 / 24, withoutCalls: 2 / 24, malformed: 4 / 26 },
+  ])
+  const told = readings.map(({ figure, value }: { figure: string; value: string }) => `${figure} ${value}`)
+  t.ok(told.includes('truncated 17.39%') && told.includes('malformed calls 15.38%'), told.join(', '))
+  const text = (await runCommand(['report', output, '--output', join(folder, 'report.md')])).code
+  t.equal(text, 0)
+  t.match(readFileSync(join(folder, 'report.md'), 'utf8'), /By status.*truncated.*Rollouts with turns/s)
+})

@@ -18,6 +18,7 @@ import {
   stepFigures,
   termDistributions,
 } from './distributions.ts'
+import { type RolloutFigures, rolloutFigures, type StatusFigures, statusFigures } from './rollout-figures.ts'
 import { loadScored, rowsOf } from './scored-table.ts'
 import { type HighValue, highValueDefaults } from './signal.ts'
 import {
@@ -42,6 +43,8 @@ export interface Analysis {
   readonly lengths: readonly LengthFigures[]
   readonly shares: readonly SolvedShares[]
   readonly steps: readonly StepFigures[]
+  readonly statuses: readonly StatusFigures[]
+  readonly rollouts: readonly RolloutFigures[]
   readonly failures: readonly { readonly file: number; readonly kind: string; readonly rows: number }[]
   /** The first `limit` groups worth training on. */
   readonly highValue: readonly HighValueGroup[]
@@ -79,6 +82,8 @@ async function analyzeScored(files: readonly string[], options: AnalysisOptions 
     lengths: await lengthFigures(connection),
     shares: await solvedShares(connection),
     steps: await stepFigures(connection),
+    statuses: await statusFigures(connection),
+    rollouts: await rolloutFigures(connection),
     failures: await failureCounts(connection),
     highValue: await highValueRowsOf(connection, thresholds),
   }))

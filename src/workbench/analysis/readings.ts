@@ -18,10 +18,43 @@ export const warningsOf = (analysis: Analysis | null, runs: readonly TrainingRun
   ...runs.flatMap(runReadings),
 ]
 
-function analysisReadings({ files, sources, terms, agreements }: Analysis): readonly Warning[] {
+function analysisReadings({
+  files,
+  sources,
+  statuses,
+  rollouts,
+  terms,
+  agreements,
+}: Analysis): readonly Warning[] {
   const place = (file: number, of: string) => [files[file] ?? '', of].filter(Boolean).join(': ')
   return [
     ...sources.flatMap((figures) => sourceReadings(figures, place(figures.file, figures.source))),
+    ...statuses.flatMap(({ file, status, rows, share }) =>
+      status === 'truncated' && share !== null && share > 0.1 && rows / share >= leastRows
+        ? [
+            {
+              where: place(file, ''),
+              figure: 'truncated',
+              value: percent(share),
+              advice:
+                'the policy runs into its token limit: raise the limit, or leave such rows out with on_status',
+            },
+          ]
+        : [],
+    ),
+    ...rollouts.flatMap(({ file, rows, malformed }) =>
+      malformed !== null && malformed > 0.05 && rows >= leastRows
+        ? [
+            {
+              where: place(file, ''),
+              figure: 'malformed calls',
+              value: percent(malformed),
+              advice:
+                "the policy writes calls that cannot be read: check the tools' format in its chat template",
+            },
+          ]
+        : [],
+    ),
     ...terms.flatMap(({ file, name, scored, min, max }) =>
       min !== null && min === max && scored >= leastScores
         ? [

@@ -20,6 +20,11 @@ const question = `CASE json_type(sample->'prompt') WHEN 'VARCHAR' THEN sample->>
 
 const texts = `sample->>'prompt', sample->'ground_truth', left(sample->>'response', 4000)`
 
+/** How a rollout ended, from the trainer or from the policy's server. */
+const status = `coalesce(sample->>'status', CASE sample->>'finish_reason' WHEN 'length' THEN 'truncated' WHEN 'stop' THEN 'completed' END)`
+
+const countOf = (name: string) => `TRY_CAST(sample->'counts'->>'${name}' AS BIGINT)`
+
 /** Identifies a prompt if no group is named. null if there is no prompt. */
 const promptKey = `CASE json_type(sample->'prompt') WHEN 'OBJECT'
     THEN CASE WHEN (sample->'prompt'->>'chars')::BIGINT > 0 THEN sample->'prompt'->>'sha256' END
@@ -39,7 +44,7 @@ export async function loadScored(
 ): Promise<void> {
   await connection.run(`CREATE TABLE scored (
     file INTEGER, place BIGINT, id VARCHAR, reward DOUBLE, valid BOOLEAN, kind VARCHAR, source VARCHAR, grp VARCHAR,
-    length BIGINT, step BIGINT, solved BOOLEAN, question VARCHAR,
+    length BIGINT, step BIGINT, solved BOOLEAN, status VARCHAR, turns BIGINT, calls BIGINT, malformed BIGINT, question VARCHAR,
     prompt VARCHAR, truth VARCHAR, response VARCHAR)`)
   await connection.run(
     'CREATE TABLE term (file INTEGER, place BIGINT, position INTEGER, name VARCHAR, status VARCHAR, score DOUBLE)',
@@ -82,7 +87,7 @@ async function loadFile(
     `INSERT INTO scored SELECT $1, place, coalesce(sample->>'id', id), reward, valid, failure->>'kind',
       coalesce(sample->>'data_source', ''), coalesce(sample->>'group_id', sample->>'group', ${promptKey}),
       coalesce((sample->>'response_length')::BIGINT, (sample->'response'->>'chars')::BIGINT, length(sample->>'response')), training_step,
-      reward >= $2, left(${question}, 150), ${keepTexts ? texts : 'NULL, NULL, NULL'}
+      reward >= $2, ${status}, ${['turns', 'tool_calls', 'malformed_calls'].map(countOf).join(', ')}, left(${question}, 150), ${keepTexts ? texts : 'NULL, NULL, NULL'}
     FROM raw`,
     [file, solvedAt],
   )

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { GatewayError } from '../../core/errors.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
-import { chatMessage } from '../../trainers/chat/rollout.ts'
+import { chatMessage, rolloutCounts } from '../../trainers/chat/rollout.ts'
 import { unwritable, wholeLines } from './files.ts'
 import { writeParquet } from './parquet.ts'
 import { eachRow } from './row.ts'
@@ -186,20 +186,21 @@ export type Keep = (typeof keeps)[number]
  */
 export function keptSample(keep: Keep, row: Sample | Unreadable): { readonly sample?: object } {
   if (keep === 'none' || 'failure' in row) return {}
+  const { prompt, response, turns, status, groundTruth, extraInfo } = row
   const facts = {
     data_source: row.dataSource ?? null,
-    group_id: row.group?.id ?? promptKey(row.prompt),
-    response_length: row.response.length,
+    group_id: row.group?.id ?? promptKey(prompt),
+    response_length: response.length,
+    ...(status && { status }),
+    ...(turns && { counts: rolloutCounts(turns) }),
   }
   if (keep === 'facts') return { sample: facts }
-  const { prompt, response, turns, status, groundTruth, extraInfo } = row
   return {
     sample: {
       ...facts,
       prompt: typeof prompt === 'string' ? prompt : prompt.map(chatMessage),
       response,
       ...(turns && { turns: turns.map(chatMessage) }),
-      ...(status && { status }),
       ground_truth: groundTruth,
       extra_info: extraInfo,
     },

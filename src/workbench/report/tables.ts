@@ -54,6 +54,19 @@ export function analysisTables(analysis: Analysis): readonly ReportTable[] {
       columns: [...first, { title: 'failure' }, figureColumn('rows')],
       rows: analysis.failures.map(({ file, kind, rows }) => [...of(file), kind, String(rows)]),
     },
+    {
+      title: 'By status',
+      columns: [...first, { title: 'status' }, ...['rows', 'share', 'valid', 'mean'].map(figureColumn)],
+      rows: analysis.statuses.map((one) => [
+        ...of(one.file),
+        one.status || '-',
+        String(one.rows),
+        shareText(one.share),
+        String(one.valid),
+        numberText(one.mean),
+      ]),
+    },
+    rolloutTable(analysis, first, of),
     highValueTable(analysis),
   ]
   return tables.filter(({ rows }) => rows.length > 0)
@@ -145,6 +158,25 @@ function termTable({ terms }: Analysis, first: readonly Column[], of: Of): Repor
       String(term.failed),
       ...[term.mean, term.deviation, term.min, term.median, term.max].map((value) => numberText(value)),
       bars(term.histogram),
+    ]),
+  }
+}
+
+function rolloutTable({ rollouts }: Analysis, first: readonly Column[], of: Of): ReportTable {
+  return {
+    title: 'Rollouts with turns',
+    columns: [
+      ...first,
+      ...['rollouts', 'turns', 'most turns', 'calls', 'without calls', 'malformed calls'].map(figureColumn),
+    ],
+    rows: rollouts.map((one) => [
+      ...of(one.file),
+      String(one.rows),
+      numberText(one.turns, 2),
+      String(one.mostTurns),
+      numberText(one.calls, 2),
+      shareText(one.withoutCalls),
+      shareText(one.malformed),
     ]),
   }
 }
