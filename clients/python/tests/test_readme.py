@@ -23,3 +23,9 @@ def test_results_are_streamed_as_shown(gateway_url: str) -> None:
         names = {"gateway": gateway, "samples": samples, "seen": seen}
         exec(BLOCKS[1].replace("...", "seen[index] = result.reward"), names)
     assert seen == {0: 1, 1: 0.1}
+
+
+def test_a_rollout_with_an_image_is_scored_as_shown(gateway_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with RewardGateway(gateway_url, reward="gsm8k") as gateway:
+        exec(BLOCKS[2].replace("square.png", "https://host/square.png"), {"gateway": gateway})
+    assert capsys.readouterr().out.startswith("1 [")

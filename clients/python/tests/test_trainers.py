@@ -20,6 +20,9 @@ from reward_gateway_client import Unscorable, areal, easyr1, ray, shared, trl, v
 from reward_gateway_client.shared import shared_async_gateway, shared_gateway
 from scripted import ScriptedServer, result
 
+PNG = b"\x89PNG\r\n\x1a\n..."
+PNG_URL = "data:image/png;base64,iVBORw0KGgouLi4="
+
 MESSAGES = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "ask"}]
 
 
@@ -154,22 +157,75 @@ def test_areal_calls_it_in_worker_processes() -> None:
     assert [areal.without_end_tokens(text) for text in texts] == ["a<b>", "a", "a", "<|im_end|>a", "a", ""]
 
 
+def message(**fields: Any) -> Any:
+    """A message as verifiers keeps it: a model of pydantic."""
+    return SimpleNamespace(**fields, model_dump=lambda **_: fields)
+
+
+def trace(*turns: Any, asked: int = 2, **fields: Any) -> Any:
+    nodes = [SimpleNamespace(message=turn, sampled=at >= asked) for at, turn in enumerate(turns)]
+    return SimpleNamespace(**{"branches": [SimpleNamespace(nodes=nodes)], "record_metrics": {}.update, **fields})
+
+
+SYSTEM, ASK = message(role="system", content="be brief"), message(role="user", content="ask")
+
+
 @pytest.mark.usefixtures("same")
 def test_verifiers_gets_a_number_and_metrics_or_an_exception() -> None:
-    message = SimpleNamespace(role="user", content=[SimpleNamespace(text="ask"), {"text": None}])
-    task = SimpleNamespace(prompt=[message], answer="7", model_dump=lambda **_: {"level": 3})
+    task = SimpleNamespace(prompt=[ASK], answer="7", model_dump=lambda **_: {"level": 3})
     metrics: dict[str, float] = {}
-    trace = SimpleNamespace(last_reply="x", record_metrics=metrics.update)
+    said = message(role="assistant", content="x", tool_calls=None)
 
     async def work() -> None:
-        assert await verifiers.score(task, trace) == 1
+        assert await verifiers.score(task, trace(SYSTEM, ASK, said, record_metrics=metrics.update)) == 1
         assert metrics == {"gateway/score": 1, "gateway/score_scored": 1}
         text = SimpleNamespace(prompt="ask", prompt_text="ask", target="7")
-        assert await verifiers.score(text, trace) == 0
+        alone = SimpleNamespace(branches=[], last_reply="x", record_metrics=metrics.update)
+        assert await verifiers.score(text, alone) == 0
         with pytest.raises(Unscorable):
-            await verifiers.score(task, SimpleNamespace(last_reply="throw"))
+            await verifiers.score(task, trace(SYSTEM, ASK, message(role="assistant", content="throw")))
 
     run(work)
+
+
+def test_verifiers_sends_every_turn_of_a_trace(scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REWARD_GATEWAY_URL", scripted.url)
+    monkeypatch.setenv("REWARD_GATEWAY_REWARD", "r")
+    call = {"id": "c1", "type": "function", "name": "weather", "arguments": "{}"}
+    turns = [
+        message(role="assistant", content=None, reasoning_content="I look.", tool_calls=[call]),
+        message(role="tool", tool_call_id="c1", content=[{"type": "image_url", "image_url": {"url": "data:,"}}]),
+        message(role="assistant", content="Sunny."),
+    ]
+    asked = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "ask"}]
+    said = [
+        {"role": "assistant", "content": None, "reasoning_content": "I look.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]},
+        {"role": "assistant", "content": "Sunny."},
+    ]
+    task = SimpleNamespace(prompt="ask", prompt_text="ask", answer="7")
+    other = trace(SYSTEM, ASK, message(role="assistant", content="of a helper")).branches
+    traces = [
+        trace(SYSTEM, ASK, *turns),
+        trace(SYSTEM, ASK, *turns, stop_condition="max_turns"),
+        trace(SYSTEM, ASK, *turns, is_truncated=True),
+        trace(SYSTEM, ASK, *turns, root_reply="Sunny.", branches=[*trace(SYSTEM, ASK, *turns).branches, *other]),
+        trace(SYSTEM, ASK, *turns, root_reply="Else.", last_reply="Else."),
+    ]
+
+    def answer(handler: Any, body: dict[str, Any]) -> None:
+        handler.send(200, {"results": [result(0, 1)], "reward": {"name": body["reward"], "version": "1"}})
+
+    async def work() -> None:
+        for one in traces:
+            scripted.answers = [answer]
+            assert await verifiers.score(task, one) == 1
+
+    run(work)
+    samples = [request["body"]["samples"][0] for request in scripted.requests]
+    assert [sample["prompt"] for sample in samples] == [asked] * 4 + ["ask"]
+    assert [sample["response"] for sample in samples] == [said] * 4 + ["Else."]
+    assert [sample.get("status") for sample in samples] == [None, "tool_limit", "truncated", None, None]
 
 
 def test_ray_adds_columns_to_a_table(gateway_url: str) -> None:
@@ -219,6 +275,52 @@ def test_swift_sends_columns_and_takes_the_substitute(gateway_url: str, monkeypa
         asyncio.run(orm(["throw"]))
     monkeypatch.setenv("REWARD_GATEWAY_REWARD", "kept")
     assert asyncio.run(adapter.Gateway()(["throw", "1"])) == [0.25, 1]
+
+
+def test_swift_sends_the_turns_that_its_scheduler_counted(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class AsyncORM:
+        def __init__(self, args: Any = None, **_: Any) -> None:
+            self.args = args
+
+    swift, rewards = ModuleType("swift"), ModuleType("swift.rewards")
+    rewards.orms, rewards.AsyncORM = {}, AsyncORM  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "swift", swift)
+    monkeypatch.setitem(sys.modules, "swift.rewards", rewards)
+    monkeypatch.setenv("REWARD_GATEWAY_URL", scripted.url)
+    monkeypatch.setenv("REWARD_GATEWAY_REWARD", "r")
+    monkeypatch.delitem(sys.modules, "reward_gateway_client.swift", raising=False)
+    from reward_gateway_client import swift as adapter
+
+    rollout = [
+        {"role": "assistant", "content": "look()"},
+        {"role": "tool", "content": "sunny"},
+        {"role": "assistant", "content": "0.5"},
+    ]
+    asked = {"role": "user", "content": "<image>warm?"}
+    columns: dict[str, Any] = {
+        "messages": [[asked, *rollout], [asked, *rollout]],
+        "rollout_infos": [{"num_turns": 2}, {}],
+        "images": [[{"bytes": PNG, "path": "a.png"}]] * 2,
+        "finish_reason": ["length", "stop"],
+        "trajectory_inputs": {"request-1": []},
+    }
+
+    def answer(handler: Any, body: dict[str, Any]) -> None:
+        rows = [result(at, 1) for at in range(2)]
+        handler.send(200, {"results": rows, "reward": {"name": body["reward"], "version": "1"}})
+
+    scripted.answers = [answer]
+    assert asyncio.run(adapter.Gateway()(["0.5", "0.5"], **columns)) == [1, 1]
+    (request,) = scripted.requests
+    several, last = request["body"]["samples"]
+    place = {"type": "image", "image": PNG_URL}
+    shown = {"role": "user", "content": [place, {"type": "text", "text": "warm?"}]}
+    assert (several["prompt"], several["response"]) == ([shown], rollout)
+    assert (last["prompt"], last["response"]) == ([shown, *rollout[:2]], rollout[2:])
+    assert (several["status"], several["extra_info"]) == ("truncated", {})
+    assert "status" not in last
 
 
 def test_adapters_share_a_client_a_process_and_loop(gateway_url: str) -> None:

@@ -1,7 +1,8 @@
 """The asynchronous client."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from io import BytesIO
 from types import TracebackType
 from typing import Any
 
@@ -9,7 +10,16 @@ import aiohttp
 
 from .connection import connector, default_headers, timeout_of
 from .errors import ClientUnusable, GatewayRefused
-from .exchange import PATH, Exchange, exchange_of, header_of_group, read_line, read_results, refusal
+from .exchange import (
+    MAX_BODY_BYTES,
+    PATH,
+    Exchange,
+    exchanges_of,
+    header_of_group,
+    read_line,
+    read_results,
+    refusal,
+)
 from .plain import to_json
 from .result import Result
 from .retry import Tries
@@ -23,8 +33,8 @@ _PASSING = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 class AsyncRewardGateway:
     """A client for one event loop. It reuses connections; `close` frees them and ends the client.
 
-    `timeout_s` limits a call with all its tries. A pickled client becomes a new one with the same settings, including
-    the key.
+    `timeout_s` limits a call with all its tries. A call of more than `max_body_bytes` is sent as several requests at
+    once. A pickled client becomes a new one with the same settings, including the key.
     """
 
     def __init__(
@@ -37,6 +47,7 @@ class AsyncRewardGateway:
         timeout_s: float = 600.0,
         retries: int = 10,
         max_connections: int = 1024,
+        max_body_bytes: int = MAX_BODY_BYTES,
         verify: Any = True,
     ) -> None:
         self.url = url_or_env(url)
@@ -46,6 +57,7 @@ class AsyncRewardGateway:
         self._timeout_s = timeout_s
         self._retries = retries
         self._max_connections = max_connections
+        self._max_body_bytes = max_body_bytes
         self._verify = verify
         self._opened: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -64,8 +76,9 @@ class AsyncRewardGateway:
     ) -> list[Result]:
         """Returns one result per sample, in order. The result of a sample that cannot be scored says why; only a failed
         call raises. `reward` overrides the client's reward."""
-        exchange = self._exchange(samples, reward, training_step, stream=False)
-        return read_results(await self._post(PATH, exchange, timeout_s), exchange.count)
+        exchanges = self._exchanges(samples, reward, training_step, stream=False)
+        found = await self._scored(exchanges, self._tries(timeout_s))
+        return [result for _, result in sorted(found, key=lambda one: one[0])]
 
     async def stream(
         self,
@@ -77,33 +90,19 @@ class AsyncRewardGateway:
     ) -> AsyncIterator[tuple[int, Result]]:
         """Yields each result once, with its sample's index, as soon as it is ready. After a broken stream, requests all
         samples again, so that groups stay together, and yields the missing results."""
-        exchange = self._exchange(samples, reward, training_step, stream=True)
-        tries = self._tries(timeout_s)
-        seen: set[int] = set()
-        while True:
-            retry_after: str | None = None
-            try:
-                async with self._ask(PATH, exchange, tries) as response:
-                    retry_after = response.headers.get("retry-after")
-                    if response.status != 200:
-                        raise refusal(response.status, await response.read())
-                    async for line in _lines(response.content):
-                        index, result = read_line(line)
-                        if index not in seen:
-                            seen.add(index)
-                            yield index, result
-                if len(seen) == exchange.count:
-                    return
-                failure: Exception = ConnectionError("the stream ended before its last result")
-            except (*_PASSING, GatewayRefused, ValueError) as error:
-                failure = error
-            await asyncio.sleep(tries.pause_s(failure, retry_after))
+        exchanges = self._exchanges(samples, reward, training_step, stream=True)
+        found = self._merged(exchanges, self._tries(timeout_s))
+        try:
+            async for one in found:
+                yield one
+        finally:
+            await found.aclose()
 
     async def post(self, path: str, body: Any, *, group: object = None, timeout_s: float | None = None) -> bytes:
         """Posts JSON to any path, such as a trainer's, with the same retries. Behind a load balancer that reads the
         header, requests with the same `group` reach the same replica."""
         headers = {"content-type": "application/json", **header_of_group(group)}
-        return await self._post(path, Exchange(headers, to_json(body), 0), timeout_s)
+        return await self._post(path, headers, to_json(body), self._tries(timeout_s))
 
     async def close(self) -> None:
         self._is_closed = True
@@ -118,15 +117,94 @@ class AsyncRewardGateway:
     ) -> None:
         await self.close()
 
-    def _exchange(
+    def _exchanges(
         self, samples: Iterable[SampleLike], reward: str | None, training_step: int | None, *, stream: bool
-    ) -> Exchange:
-        return exchange_of(samples, reward_or_env(reward or self._reward), training_step, self._run, stream=stream)
+    ) -> Sequence[Exchange]:
+        name = reward_or_env(reward or self._reward)
+        most = self._max_body_bytes
+        return exchanges_of(samples, name, training_step, self._run, stream=stream, max_body_bytes=most)
+
+    async def _scored(self, exchanges: Sequence[Exchange], limit: Tries) -> list[tuple[int, Result]]:
+        """All results with their samples' indices. What is too long for the gateway is sent in parts."""
+        if len(exchanges) == 1:
+            (exchange,) = exchanges
+            try:
+                content = await self._post(PATH, exchange.headers, exchange.body, limit.again())
+            except GatewayRefused as refused:
+                parts = exchange.halves() if refused.status == 413 else ()
+                if len(parts) < 2:
+                    raise
+                return await self._scored(parts, limit)
+            results = read_results(content, len(exchange.rows))
+            return [(row.place, result) for row, result in zip(exchange.rows, results, strict=True)]
+        tasks = [asyncio.ensure_future(self._scored([exchange], limit)) for exchange in exchanges]
+        try:
+            return [one for found in await asyncio.gather(*tasks) for one in found]
+        finally:
+            await _ended(tasks)
+
+    async def _merged(self, exchanges: Sequence[Exchange], limit: Tries) -> AsyncGenerator[tuple[int, Result], None]:
+        """The results of all requests as they come."""
+        if len(exchanges) == 1:
+            (exchange,) = exchanges
+            try:
+                async for one in self._streamed(exchange, limit):
+                    yield one
+                return
+            except GatewayRefused as refused:
+                exchanges = exchange.halves() if refused.status == 413 else ()
+                if len(exchanges) < 2:
+                    raise
+        ready: asyncio.Queue[tuple[int, Result] | Exception | None] = asyncio.Queue()
+
+        async def follow(exchange: Exchange) -> None:
+            try:
+                async for one in self._merged([exchange], limit):
+                    ready.put_nowait(one)
+                ready.put_nowait(None)
+            except Exception as error:
+                ready.put_nowait(error)
+
+        tasks = [asyncio.ensure_future(follow(exchange)) for exchange in exchanges]
+        left = len(tasks)
+        try:
+            while left > 0:
+                found = await ready.get()
+                if isinstance(found, Exception):
+                    raise found
+                if found is None:
+                    left -= 1
+                else:
+                    yield found
+        finally:
+            await _ended(tasks)
+
+    async def _streamed(self, exchange: Exchange, limit: Tries) -> AsyncGenerator[tuple[int, Result], None]:
+        tries = limit.again()
+        seen: set[int] = set()
+        while True:
+            retry_after: str | None = None
+            try:
+                async with self._ask(PATH, exchange.headers, exchange.body, tries) as response:
+                    retry_after = response.headers.get("retry-after")
+                    if response.status != 200:
+                        raise refusal(response.status, await response.read())
+                    async for line in _lines(response.content):
+                        index, result = read_line(line)
+                        if index not in seen:
+                            seen.add(index)
+                            yield exchange.rows[index].place, result
+                if len(seen) == len(exchange.rows):
+                    return
+                failure: Exception = ConnectionError("the stream ended before its last result")
+            except (*_PASSING, GatewayRefused, ValueError) as error:
+                failure = error
+            await asyncio.sleep(tries.pause_s(failure, retry_after))
 
     def _tries(self, timeout_s: float | None) -> Tries:
         return Tries(self._timeout_s if timeout_s is None else timeout_s, self._retries)
 
-    def _ask(self, path: str, exchange: Exchange, tries: Tries) -> Any:
+    def _ask(self, path: str, headers: Mapping[str, str], body: bytes, tries: Tries) -> Any:
         loop = asyncio.get_running_loop()
         if self._is_closed:
             raise ClientUnusable("this client is closed: create a new one")
@@ -142,16 +220,16 @@ class AsyncRewardGateway:
             raise ClientUnusable(
                 "this client belongs to another event loop: create one for each loop, or use RewardGateway"
             )
+        # As a file, because a long body as bytes would hold the loop.
         return self._opened.post(
-            self.url + path, data=exchange.body, headers=exchange.headers, timeout=timeout_of(tries.remaining_s())
+            self.url + path, data=BytesIO(body), headers=headers, timeout=timeout_of(tries.remaining_s())
         )
 
-    async def _post(self, path: str, exchange: Exchange, timeout_s: float | None) -> bytes:
-        tries = self._tries(timeout_s)
+    async def _post(self, path: str, headers: Mapping[str, str], body: bytes, tries: Tries) -> bytes:
         while True:
             retry_after: str | None = None
             try:
-                async with self._ask(path, exchange, tries) as response:
+                async with self._ask(path, headers, body, tries) as response:
                     content: bytes = await response.read()
                     if response.status == 200:
                         return content
@@ -160,6 +238,14 @@ class AsyncRewardGateway:
             except _PASSING as error:
                 failure = error
             await asyncio.sleep(tries.pause_s(failure, retry_after))
+
+
+async def _ended(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Ends requests that nobody waits for."""
+    waiting = [task for task in tasks if not task.done()]
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:

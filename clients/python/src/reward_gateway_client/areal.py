@@ -21,8 +21,10 @@ def gateway_reward(prompt: Any, completions: Any, prompt_ids: Any, completion_id
     AReaL gives up after 15 s and then trains with 0, so this raises after REWARD_GATEWAY_TIMEOUT_S, 12 by default. For
     slow judges use `AsyncRewardWrapper(gateway_reward, timeout_seconds=300)` in your own workflow, and 280 here.
     """
-    kept = {key: value for key, value in row.items() if key not in ("messages", "prompt")}
-    sample = sample_of(row.get("messages") or prompt, without_end_tokens(completions), kept)
+    kept = {key: value for key, value in row.items() if key not in ("messages", "messages_chat", "prompt")}
+    # The messages of a vision workflow are a rendered text; its chat messages name the places of images.
+    asked = row.get("messages_chat") or row.get("messages") or prompt
+    sample = sample_of(asked, without_end_tokens(completions), kept)
     timeout_s = float(os.environ.get(TIMEOUT, "12"))
     (result,) = shared_gateway().score([sample], reward=reward_or_env(None), timeout_s=timeout_s)
     return reward_of(result)

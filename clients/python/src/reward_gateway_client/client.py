@@ -9,6 +9,7 @@ from typing import Any
 
 from .aio import AsyncRewardGateway
 from .errors import ClientUnusable
+from .exchange import MAX_BODY_BYTES
 from .loop_thread import LoopThread
 from .result import Result
 from .sample import SampleLike
@@ -27,6 +28,7 @@ class RewardGateway:
         timeout_s: float = 600.0,
         retries: int = 10,
         max_connections: int = 1024,
+        max_body_bytes: int = MAX_BODY_BYTES,
         verify: Any = True,
     ) -> None:
         self._adopt(
@@ -38,6 +40,7 @@ class RewardGateway:
                 timeout_s=timeout_s,
                 retries=retries,
                 max_connections=max_connections,
+                max_body_bytes=max_body_bytes,
                 verify=verify,
             )
         )

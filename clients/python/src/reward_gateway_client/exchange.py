@@ -1,13 +1,16 @@
-"""Writes the bytes of a /v1/score call and reads its response. The clients only transfer them."""
+"""Writes the requests of a /v1/score call and reads their responses. The clients only transfer them."""
 
+import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 from .errors import GatewayRefused
-from .plain import to_json
+from .images import columns_of, with_files, with_media
+from .plain import plain, to_json
 from .result import Result
 from .sample import SampleLike
 
@@ -17,33 +20,146 @@ GROUP_HEADER = "x-reward-gateway-group"
 PATH = "/v1/score"
 
 
+MAX_BODY_BYTES = 12 * 2**20
+"""A longer call is sent as several requests. The gateway's own limit, `limits.max_body_bytes`, is 16 MiB by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A sample of a call as JSON."""
+
+    place: int
+    """Its index in the call."""
+    text: bytes
+    group: object
+    """Equal for answers that the gateway compares with each other."""
+    fields: Mapping[str, Any]
+    """Its id and its place in its group, as far as they are known."""
+
+    def with_fields(self, **fields: Any) -> "Row":
+        """The same sample with these fields where it has none of its own."""
+        added = {name: value for name, value in fields.items() if name not in self.fields}
+        if not added:
+            return self
+        return replace(self, text=to_json(added)[:-1] + b"," + self.text[1:], fields={**self.fields, **added})
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
+    """A request for some of a call's samples."""
+
     headers: Mapping[str, str]
-    body: bytes
-    count: int
+    rows: Sequence[Row]
+    envelope: tuple[bytes, bytes]
+    """What stands before and after the samples."""
+
+    @property
+    def body(self) -> bytes:
+        begin, end = self.envelope
+        return begin + b",".join(row.text for row in self.rows) + end
+
+    def parts(self, most: int) -> "Sequence[Exchange]":
+        """The same samples in requests of at most so many bytes each, or of one sample."""
+        bodies = packed(self.rows, most - sum(map(len, self.envelope)))
+        if len(bodies) > 1:
+            bodies = told_apart(bodies)
+        return [replace(self, rows=body, headers={**self.headers, **group_header(body)}) for body in bodies]
+
+    def halves(self) -> "Sequence[Exchange]":
+        return self.parts(sum(map(len, self.envelope)) + sum(len(row.text) for row in self.rows) // 2 + 1)
 
 
-def exchange_of(
-    samples: Iterable[SampleLike], reward: str, training_step: int | None, run: str | None, *, stream: bool
-) -> Exchange:
-    """Builds one request for the samples. Raises ValueError if there are none."""
-    rows = list(samples)
-    if not rows:
+def exchanges_of(
+    samples: Iterable[SampleLike],
+    reward: str,
+    training_step: int | None,
+    run: str | None,
+    *,
+    stream: bool,
+    max_body_bytes: int = MAX_BODY_BYTES,
+) -> Sequence[Exchange]:
+    """Builds the requests of a call, usually one. Raises ValueError if there are no samples."""
+    given = list(samples)
+    if not given:
         raise ValueError("no samples")
-    body: dict[str, Any] = {"reward": reward, "samples": rows}
+    pictures: dict[int, str] = {}
+    rows = [row_of(sample, place, pictures) for place, sample in enumerate(given)]
+    after: dict[str, Any] = {}
     if training_step is not None:
-        body["training_step"] = training_step
+        after["training_step"] = training_step
     if run is not None:
-        body["run"] = run
-    headers = {"content-type": "application/json", **group_header(rows)}
-    if stream:
-        headers["accept"] = "application/x-ndjson"
-    return Exchange(headers, to_json(body), len(rows))
+        after["run"] = run
+    end = b"," + to_json(after)[1:] if after else b"}"
+    envelope = (b'{"reward":' + to_json(reward) + b',"samples":[', b"]" + end)
+    headers = {"content-type": "application/json", **({"accept": "application/x-ndjson"} if stream else {})}
+    return Exchange(headers, rows, envelope).parts(max_body_bytes)
 
 
-def group_header(samples: Sequence[SampleLike]) -> dict[str, str]:
-    groups = {sample.get("group_id") for sample in samples}
+_PLACES = ("id", "group_id", "group_index", "group_size")
+
+
+def row_of(sample: SampleLike, place: int, pictures: dict[int, str]) -> Row:
+    """A sample as JSON, with the images of its prompt. `pictures` keeps what was drawn."""
+    fields = {name: value for name, value in sample.items() if name not in _PLACES or value is not None}
+    images = fields.pop("images", None)
+    if images is not None:
+        fields["prompt"] = with_media(fields.get("prompt", ""), columns_of({"images": images})[0])
+    if "prompt" in fields:
+        fields["prompt"] = with_files(fields["prompt"])
+    whole: dict[str, Any] = plain(fields, pictures)
+    known = {name: whole[name] for name in _PLACES if name in whole}
+    group: object = known.get("group_id")
+    if group is None:
+        # Without a prompt, a row is in no group.
+        asked = to_json([whole["prompt"], whole.get("ground_truth")]) if whole.get("prompt") else str(place).encode()
+        group = hashlib.sha256(asked).digest()
+    return Row(place, to_json(whole), group, known)
+
+
+def packed(rows: Sequence[Row], most: int) -> list[list[Row]]:
+    """Rows in bodies of at most so many bytes. A group is split only if it does not fit into one."""
+    groups: dict[object, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.group, []).append(row)
+    bodies: list[list[Row]] = [[]]
+    size = 0
+    for group in groups.values():
+        whole = sum(len(row.text) + 1 for row in group)
+        for at, row in enumerate(group):
+            needed = whole if at == 0 and whole <= most else len(row.text) + 1
+            if bodies[-1] and size + needed > most:
+                bodies.append([])
+                size = 0
+            bodies[-1].append(row)
+            size += len(row.text) + 1
+    return [sorted(body, key=lambda row: row.place) for body in bodies]
+
+
+def told_apart(bodies: Sequence[Sequence[Row]]) -> list[list[Row]]:
+    """Samples keep their index as their id. Those of a group that several bodies hold say which answer of it they are,
+    so that the gateway joins them again; it waits for the others as long as the reward's `group.wait_s` says."""
+    homes: dict[object, set[int]] = {}
+    sizes: Counter[object] = Counter()
+    for home, body in enumerate(bodies):
+        for row in body:
+            homes.setdefault(row.group, set()).add(home)
+            sizes[row.group] += 1
+    seen: Counter[object] = Counter()
+    told: list[list[Row]] = []
+    for body in bodies:
+        told.append([])
+        for row in body:
+            one = row.with_fields(id=str(row.place))
+            if len(homes[row.group]) > 1:
+                group = row.group.hex() if isinstance(row.group, bytes) else row.group
+                one = one.with_fields(group_id=group, group_index=seen[row.group], group_size=sizes[row.group])
+                seen[row.group] += 1
+            told[-1].append(one)
+    return told
+
+
+def group_header(rows: Sequence[Row]) -> dict[str, str]:
+    groups = {row.fields.get("group_id") for row in rows}
     return header_of_group(groups.pop() if len(groups) == 1 else None)
 
 

@@ -1,5 +1,6 @@
 """Retries of a call. Scoring has no side effects, so a call without a response may be sent again."""
 
+import copy
 import random
 import time
 from collections.abc import Callable
@@ -28,6 +29,12 @@ class Tries:
         self._failed = 0
         self._last = ""
         """The failure of the last try."""
+
+    def again(self) -> "Tries":
+        """The tries of another request of the same call, which ends at the same time."""
+        other = copy.copy(self)
+        other._failed, other._last = 0, ""
+        return other
 
     def remaining_s(self) -> float:
         """The remaining seconds, more than 0. Raises GatewayUnreachable if there are none."""

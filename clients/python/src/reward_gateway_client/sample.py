@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, cast
 
+from .images import columns_of, with_media
+
 
 class Message(TypedDict, total=False):
     """A chat message, or an item of the Responses API. The gateway keeps every field."""
@@ -20,6 +22,9 @@ class Sample(TypedDict, total=False):
     id: str | int
     """Returned in the result; the sample's index by default."""
     prompt: str | Sequence[Message]
+    images: Sequence[Any]
+    """Images of the prompt: of PIL, bytes, paths, URLs. The client puts them into the places that the prompt has for
+    them, `{"type": "image"}` or `<image>`, or before its last turn of the user."""
     response: str | Sequence[Message]
     """Text, or all messages that the rollout added."""
     status: str | None
@@ -53,9 +58,10 @@ def text_or_messages(value: Any) -> str | list[Message]:
     return [message_of(message) for message in value]
 
 
-def message_of(sent: Mapping[str, Any]) -> Message:
+def message_of(sent: Any) -> Message:
     """A message without empty fields, which data sets add to every row. Items of the Responses API have no role."""
-    message: dict[str, Any] = {name: item for name, item in sent.items() if item is not None}
+    fields = sent.model_dump(mode="json") if hasattr(sent, "model_dump") else sent
+    message: dict[str, Any] = {name: item for name, item in fields.items() if item is not None}
     if "type" not in message:
         message.setdefault("role", "")
     if "role" in message:
@@ -66,9 +72,11 @@ def message_of(sent: Mapping[str, Any]) -> Message:
 
 def sample_of(prompt: Any, response: Any, row: Mapping[str, Any], truth: str | None = None) -> Sample:
     """Makes a sample from a row of a data set. `truth` names the column of the ground truth; the default is the first
-    of TRUTH_COLUMNS that the row has. Columns named like a sample's fields fill them; all others go to extra_info."""
-    sample: Sample = {"prompt": text_or_messages(prompt), "response": text_or_messages(response)}
-    rest = dict(row)
+    of TRUTH_COLUMNS that the row has. Columns named like a sample's fields fill them, columns of images go into the
+    prompt, and all others into extra_info."""
+    media, rest = columns_of(row)
+    asked = with_media("" if prompt is None else prompt, media)
+    sample: Sample = {"prompt": text_or_messages(asked), "response": text_or_messages(response)}
     column = truth or next((name for name in TRUTH_COLUMNS if name in rest), None)
     if column is not None:
         sample["ground_truth"] = rest.pop(column)

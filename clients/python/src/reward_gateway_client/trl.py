@@ -72,10 +72,16 @@ class _Batches:
         if not completions:
             return []
         state = columns.pop("trainer_state", None)
-        for name in ("completion_ids", "log_extra", "environments"):
-            columns.pop(name, None)
+        # TRL passes whatever a trainer knows; only columns have a value for each answer.
+        kept = {
+            name: values
+            for name, values in columns.items()
+            if name not in ("completion_ids", "log_extra", "environments")
+            and isinstance(values, (list, tuple))
+            and len(values) >= len(completions)
+        }
         samples = [
-            sample_of(prompt, completion, {key: values[i] for key, values in columns.items()}, self._truth)
+            sample_of(prompt, completion, {key: values[i] for key, values in kept.items()}, self._truth)
             for i, (prompt, completion) in enumerate(zip(prompts, completions, strict=True))
         ]
         gateway = shared_async_gateway(self._url, self._api_key)

@@ -1,49 +1,64 @@
 """verifiers and prime-rl: `--env.taskset.task.rewards.gateway.fn reward_gateway_client.verifiers:score`; the gateway
 and the reward come from the environment."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from .result import floats_of, reward_of
-from .sample import TRUTH_COLUMNS, Message, Sample
+from .sample import TRUTH_COLUMNS, Message, Sample, message_of
 from .settings import reward_or_env
 from .shared import shared_async_gateway
 
 
 async def score(task: Any, trace: Any) -> float:
-    """The reward of a trace's last reply. Its terms become the trace's metrics `gateway/<term>`. Raises if there is no
-    reward, so that prime-rl leaves the trace out."""
+    """The reward of a trace: all turns of its last branch, as in `trace.transcript`, with tool calls, results, images
+    and reasoning. Its terms become the trace's metrics `gateway/<term>`. Raises if there is no reward, so that prime-rl
+    leaves the trace out."""
+    prompt, response = _turns(trace)
     sample: Sample = {
-        "prompt": _prompt(task),
-        "response": trace.last_reply,
+        "prompt": prompt or _prompt(task),
+        "response": response,
         "ground_truth": next(
             (getattr(task, name) for name in TRUTH_COLUMNS if getattr(task, name, None) is not None), None
         ),
         "extra_info": task.model_dump(mode="json", exclude_none=True) if hasattr(task, "model_dump") else {},
     }
+    if (status := _status(trace)) is not None:
+        sample["status"] = status
     (result,) = await shared_async_gateway().score([sample], reward=reward_or_env(None))
     reward = reward_of(result)
     trace.record_metrics({f"gateway/{name}": value for name, value in floats_of(result).items()})
     return reward
 
 
+def _turns(trace: Any) -> tuple[list[Message], str | list[Message]]:
+    """What was asked, and all turns from the first that the policy sampled. If agents of their own answered for the
+    trace, the branch is the one that ends with its reply; without such a branch, the reply alone is known."""
+    reply = getattr(trace, "root_reply", None)
+    for branch in reversed(getattr(trace, "branches", ())):
+        nodes = branch.nodes
+        first = next((at for at, node in enumerate(nodes) if node.sampled), None)
+        if first is None or (reply is not None and not _ends_with(nodes, reply)):
+            continue
+        messages = [message_of(node.message) for node in nodes]
+        return messages[:first], messages[first:]
+    return [], trace.last_reply
+
+
+def _ends_with(nodes: Sequence[Any], reply: str) -> bool:
+    last = next((node.message for node in reversed(nodes) if node.sampled), None)
+    return last is not None and (last.content or "").strip() == reply.strip()
+
+
+def _status(trace: Any) -> str | None:
+    """How the rollout ended, as far as it did not end by itself."""
+    if getattr(trace, "stop_condition", None) == "max_turns":
+        return "tool_limit"
+    return "truncated" if getattr(trace, "is_truncated", False) else None
+
+
 def _prompt(task: Any) -> str | list[Message]:
     """Messages if the task has them, so that a system prompt keeps its role."""
     if isinstance(task.prompt, (list, tuple)):
-        return [{"role": message.role, "content": _content(message.content)} for message in task.prompt]
+        return [message_of(message) for message in task.prompt]
     return str(task.prompt_text)
-
-
-def _content(content: Any) -> Any:
-    """Text, or the parts if there is anything but text."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    parts = [_part(part) for part in content]
-    if all(part.get("type", "text") == "text" for part in parts):
-        return "\n\n".join(part["text"] for part in parts if part.get("text"))
-    return parts
-
-
-def _part(part: Any) -> dict[str, Any]:
-    if isinstance(part, dict):
-        return part
-    return part.model_dump(mode="json", exclude_none=True) if hasattr(part, "model_dump") else {"text": part.text}

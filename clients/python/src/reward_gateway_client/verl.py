@@ -16,6 +16,9 @@ _ROW_COLUMNS = frozenset(
 )
 """Keys that verl itself writes into the same table as the entries of the dict."""
 
+MASK, IMAGES = "rollout_mask", "rollout_images"
+"""Fields of an agent loop's output by which `verl_agent` passes on what verl keeps from the reward."""
+
 
 async def compute_score(
     data_source: str,

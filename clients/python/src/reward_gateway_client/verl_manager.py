@@ -2,14 +2,17 @@
 reward.reward_manager.module.path=pkg://reward_gateway_client.verl_manager`; settings as
 `+reward.reward_kwargs.KEY=VALUE` or in the environment."""
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
-from .sample import Sample, text_or_messages
+from .images import columns_of, with_media
+from .sample import Message, Sample, text_or_messages
 from .settings import reward_or_env
 from .shared import shared_async_gateway
-from .verl import verl_score
+from .verl import IMAGES, MASK, verl_score
 
 
 class RewardGatewayManager(RewardManagerBase):
@@ -25,19 +28,23 @@ class RewardGatewayManager(RewardManagerBase):
         self._timeout_s = float(settings.get("timeout_s", 600.0))
 
     async def run_single(self, data: Any) -> dict[str, Any]:
-        """Scores the last sequence of a trajectory, decoded without padding and special tokens."""
+        """Scores the last sequence of a trajectory, decoded without padding and special tokens. With the response mask,
+        its turns are told apart."""
         item = data[-1:][0]
         row = item.non_tensor_batch
         tokens = item.batch["responses"]
         length = int(item.batch["attention_mask"][-tokens.shape[-1] :].sum())
-        response = await self.loop.run_in_executor(
-            None, lambda: self.tokenizer.decode(tokens[:length], skip_special_tokens=True)
-        )
+        fields = dict(row.get("tool_extra_fields") or {})
+        mask = _mask_of(item.batch, fields, length)
+        images = fields.pop(IMAGES, None) or []
+        response = await self.loop.run_in_executor(None, lambda: self._turns(tokens[:length], mask, images))
         extra = dict(row.get("extra_info") or {})
-        extra.update(row.get("tool_extra_fields") or {})
+        extra.update(fields)
         prompt = row.get("raw_prompt")
+        asked = text_or_messages(extra.get("question", "") if prompt is None else prompt)
+        media, _ = columns_of({"multi_modal_data": row.get("multi_modal_data")})
         sample: Sample = {
-            "prompt": text_or_messages(extra.get("question", "") if prompt is None else prompt),
+            "prompt": with_media(asked, media),
             "response": response,
             "ground_truth": row["reward_model"]["ground_truth"],
             "data_source": row.get("data_source"),
@@ -48,3 +55,28 @@ class RewardGatewayManager(RewardManagerBase):
         (result,) = await gateway.score([sample], reward=self._reward, timeout_s=self._timeout_s)
         score = verl_score(result, self._unscorable)
         return {"reward_score": score["score"], "reward_extra_info": score}
+
+    def _turns(self, tokens: Any, mask: Sequence[int] | None, images: Sequence[Any]) -> str | list[Message]:
+        """The text, or one message for each stretch of the mask: what the policy sampled and what came from outside."""
+        if mask is None or all(mask):
+            return str(self.tokenizer.decode(tokens, skip_special_tokens=True))
+        turns: list[Message] = []
+        start = 0
+        for sampled, stretch in groupby(mask):
+            end = start + sum(1 for _ in stretch)
+            text = self.tokenizer.decode(tokens[start:end], skip_special_tokens=True)
+            turns.append({"role": "assistant" if sampled else "environment", "content": text.strip()})
+            start = end
+        outside = next((turn for turn in turns if turn["role"] == "environment"), None)
+        if outside is not None and images:
+            outside["content"] = with_media([outside], {"image": images})[0]["content"]
+        return turns
+
+
+def _mask_of(batch: Any, fields: dict[str, Any], length: int) -> list[int] | None:
+    """The response mask: of the batch, or what `verl_agent` put beside the tool's fields. None if neither has it."""
+    sent = fields.pop(MASK, None)
+    found = batch["response_mask"] if "response_mask" in batch.keys() else sent  # noqa: SIM118
+    if found is None:
+        return None
+    return [int(one) for one in found[:length]]
