@@ -46,11 +46,12 @@ export {
   type Optional,
   optional,
   type Prompt,
+  type PromptImage,
   type PromptValue,
   prompt,
   QuestionError,
   steps,
 } from './prompt.ts'
-export { conversation, lastUserText, questionText } from './question.ts'
+export { conversation, lastUserText, questionText, questionWithImages } from './question.ts'
 export { policyTexts, toolCallsOf, transcript, turnsOf } from './rollout.ts'
 export type { TranscriptOptions } from './shown-turn.ts'

@@ -1,3 +1,4 @@
+import { holdsImage } from '../core/sample/image.ts'
 import { isBlank, isWordless, type Message } from '../core/sample/sample.ts'
 import { shownTurn } from './shown-turn.ts'
 
@@ -52,7 +53,7 @@ export interface Optional {
   readonly value: string | readonly Message[]
 }
 
-/** The types of values that a prompt accepts. Messages are shown turn by turn. */
+/** The types of values that a prompt accepts. Messages are shown turn by turn, with their images in place. */
 export type PromptValue = string | number | boolean | bigint | readonly Message[] | Optional
 
 /**
@@ -73,11 +74,19 @@ export function optional(value: string | readonly Message[]): Optional {
   return { kind: 'optional', value }
 }
 
+/** An image of the sample in a prompt. It takes the place of an empty value. */
+export interface PromptImage {
+  /** The index of that value. */
+  readonly at: number
+  readonly sha256: string
+}
+
 /** Collects the literals and values of a prompt. */
 class Parts {
   readonly literals: string[] = ['']
   readonly values: string[] = []
   readonly mayBeEmpty: number[] = []
+  readonly images: PromptImage[] = []
 
   literal(text: string): void {
     this.literals[this.literals.length - 1] += text
@@ -101,20 +110,40 @@ class Parts {
   }
 
   /**
-   * One message is shown as its text, calls of tools as messages of their own. Several are preceded by their roles as literals, so that no content can
+   * One message is shown as its content, calls of tools as messages of their own. Several are preceded by their roles as literals, so that no content can
    * imitate a role.
    */
   #addMessages(given: readonly Message[], isOptional: boolean): void {
     const messages = given.some(hasMore) ? given.flatMap((turn) => shownTurn(turn)) : given
     const [only] = messages
-    if (messages.length <= 1 || messages.every(({ content }) => isBlank(content))) {
-      this.#add(only?.content ?? '', isOptional)
+    if (messages.length <= 1 || messages.every((one) => isBlank(one.content) && !holdsImage(one))) {
+      if (only && holdsImage(only)) this.#addContent(only)
+      else this.#add(only?.content ?? '', isOptional)
       return
     }
-    for (const [at, { role, content }] of messages.entries()) {
+    for (const [at, message] of messages.entries()) {
+      const { role, content } = message
       this.literal(`${at === 0 ? '' : '\n'}[${roleName.test(role) ? role : 'turn'}]\n`)
-      this.#add(content, true)
+      if (holdsImage(message)) this.#addContent(message)
+      else this.#add(content, true)
     }
+  }
+
+  /** Texts and images in their order. */
+  #addContent({ parts = [] }: Message): void {
+    let text = ''
+    const end = (): void => {
+      if (!isBlank(text)) this.#add(text, true)
+      text = ''
+    }
+    for (const part of parts) {
+      if (part.type === 'text') text += part.text
+      if (part.type !== 'image') continue
+      end()
+      this.images.push({ at: this.values.length, sha256: part.sha256 })
+      this.#add('', true)
+    }
+    end()
   }
 }
 
@@ -170,6 +199,8 @@ export interface Prompt {
   readonly values: readonly string[]
   /** Indices of the values that may be empty. If absent: none. */
   readonly mayBeEmpty?: readonly number[]
+  /** In order. If absent: none. */
+  readonly images?: readonly PromptImage[]
   /** The number of scores that a process reward model must return. If absent: any number. */
   readonly steps?: number
 }
@@ -184,7 +215,7 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 
 /**
  * Template tag for questions. Literals are trusted; every interpolated value is fenced and neutralised before
- * a judge sees it. Messages are shown turn by turn. A value that is not text throws, so that no judge is
+ * a judge sees it. Messages are shown turn by turn, with their images in place. A value that is not text throws, so that no judge is
  * asked about `[object Object]` or `undefined`.
  *
  * @example
@@ -205,10 +236,12 @@ export function prompt(literals: TemplateStringsArray, ...values: readonly Promp
   return promptOf(parts)
 }
 
-const promptOf = ({ literals, values, mayBeEmpty }: Parts): Prompt =>
-  mayBeEmpty.length > 0
+const promptOf = ({ literals, values, mayBeEmpty, images }: Parts): Prompt => {
+  if (images.length > 0) return { kind: 'prompt', literals, values, mayBeEmpty, images }
+  return mayBeEmpty.length > 0
     ? { kind: 'prompt', literals, values, mayBeEmpty }
     : { kind: 'prompt', literals, values }
+}
 
 /** Indices of the values that are empty but must not be. */
 export function emptyPlaces({ values, mayBeEmpty }: Prompt): readonly number[] {

@@ -1,5 +1,6 @@
 /** What a sample's prompt asks, in the forms that judges and reward models need, and what is wrong with a question made of it. */
 
+import { holdsImage } from '../core/sample/image.ts'
 import { isWordless, type Json, type Message, type Sample } from '../core/sample/sample.ts'
 import type { AskName, Asks, Row } from './define.ts'
 import {
@@ -24,9 +25,11 @@ import { shownTurn } from './shown-turn.ts'
  * ```
  */
 export function lastUserText({ prompt }: Pick<Sample, 'prompt'>): string {
-  if (typeof prompt === 'string') return prompt
-  return (prompt.findLast(({ role }) => role === 'user') ?? prompt.at(-1))?.content ?? ''
+  return typeof prompt === 'string' ? prompt : (lastUserTurn(prompt)?.content ?? '')
 }
+
+const lastUserTurn = (prompt: readonly Message[]): Message | undefined =>
+  prompt.findLast(({ role }) => role === 'user') ?? prompt.at(-1)
 
 /**
  * The question for a judge: the row's `rm_prompt`, or else the last user message. Throws BadSample if both
@@ -45,6 +48,27 @@ export function questionText(sample: Pick<Sample, 'prompt' | 'rmPrompt'>): strin
   return text
 }
 
+/**
+ * The question for a judge that sees images: as `questionText` gives it, with the images of the last user message
+ * before it or between its texts. Put it into prompt`...`. Throws BadSample if there is neither text nor image.
+ *
+ * @example
+ * ```ts
+ * import { prompt, questionWithImages, type Sample } from 'reward-gateway/contract'
+ *
+ * const question = (sample: Sample) =>
+ *   prompt`Problem: ${questionWithImages(sample)}\nAnswer: ${sample.response}\nReply 1 if it is right, else 0.`
+ * ```
+ */
+export function questionWithImages(sample: Pick<Sample, 'prompt' | 'rmPrompt'>): string | readonly Message[] {
+  const { prompt: given, rmPrompt = '' } = sample
+  const last = typeof given === 'string' ? undefined : lastUserTurn(given)
+  if (!last?.parts || !holdsImage(last)) return questionText(sample)
+  if (isWordless(rmPrompt)) return [{ role: 'user', content: last.content, parts: last.parts }]
+  const images = last.parts.filter(({ type }) => type === 'image')
+  return [{ role: 'user', content: rmPrompt, parts: [...images, { type: 'text', text: rmPrompt }] }]
+}
+
 /** The message for a row without a question. */
 const noQuestion =
   'prompt: it has no text and the row has no rm_prompt, so there is no question for a judge; send the prompt or rm_prompt (docs/trainers.md lists the trainers that send none)'
@@ -53,8 +77,8 @@ const noQuestion =
 export const isRole = (role: string): boolean => /^[a-z][\w-]{0,63}$/i.test(role)
 
 /**
- * The prompt's turns for a scalar or process reward model, each content as a guarded value. A text is one
- * user turn. Throws BadSample if the prompt has no text.
+ * The prompt's turns for a scalar or process reward model, each content as a guarded value with its images. A
+ * text is one user turn. Throws BadSample if the prompt has neither text nor image.
  *
  * @example
  * ```ts
@@ -66,13 +90,16 @@ export const isRole = (role: string): boolean => /^[a-z][\w-]{0,63}$/i.test(role
  */
 export function conversation({ prompt: given }: Pick<Sample, 'prompt'>): ChatPrompt['messages'] {
   const turns = typeof given === 'string' ? [{ role: 'user', content: given }] : given
-  if (turns.every(({ content }) => isWordless(content))) throw new BadSample(noQuestion)
+  if (turns.every((turn) => isWordless(turn.content) && !holdsImage(turn))) throw new BadSample(noQuestion)
   if (!turns.every(({ role }) => isRole(role)))
     throw new BadSample('prompt: the role of a message must be a word such as user or assistant')
-  return turns.map(({ role, content }) => ({
-    role,
-    content: isWordless(content) ? prompt`${optional(content)}` : prompt`${content}`,
-  }))
+  return turns.map((turn) => ({ role: turn.role, content: contentOf(turn) }))
+}
+
+function contentOf(turn: Message): Prompt {
+  const { role, content, parts } = turn
+  if (parts && holdsImage(turn)) return prompt`${[{ role, content, parts }]}`
+  return isWordless(content) ? prompt`${optional(content)}` : prompt`${content}`
 }
 
 /** A copy of the messages that throws on conversion to text instead of giving `[object Object]`. `what` names it. */
@@ -134,6 +161,19 @@ export function questionTexts(question: Asks[AskName]['input']): QuestionTexts {
   }
 }
 
+/** The hashes of the images that a question shows, in order. */
+export function questionImages(question: Asks[AskName]['input']): readonly string[] {
+  if (typeof question === 'string') return noImages
+  if (!('kind' in question)) return 'question' in question ? questionImages(question.question) : noImages
+  if (question.kind === 'prompt') return question.images?.map(({ sha256 }) => sha256) ?? noImages
+  let found = noImages
+  for (const { content } of question.messages)
+    if (typeof content !== 'string' && content.images) found = [...found, ...questionImages(content)]
+  return found
+}
+
+const noImages: readonly string[] = Object.freeze([])
+
 const contentsOf = ({ messages }: ChatPrompt): readonly (Prompt | string)[] =>
   messages.map(({ content }) => content)
 
@@ -160,7 +200,7 @@ export function questionFault(ask: AskName, question: Question, rows: Rows): Que
 
 /** Finds a question without text, or an empty value in a question about a row that asks nothing. */
 function emptyIn(question: Question, rows: Rows): QuestionFault | null {
-  if (!someText(question, (text) => !isWordless(text)))
+  if (!someText(question, (text) => !isWordless(text)) && questionImages(question).length === 0)
     return { detail: 'the question that rm_preprocess made has no text', isOfRow: true }
   if (isConstant(question))
     return { detail: holdsNothing, isOfRow: rows.some(({ sample }) => sample.rmPrompt !== undefined) }
@@ -176,7 +216,9 @@ function emptyIn(question: Question, rows: Rows): QuestionFault | null {
 /** Whether both the row's prompt and its `rm_prompt` are empty. */
 export const asksNothing = ({ sample: { prompt, rmPrompt = '' } }: Pick<Row, 'sample'>): boolean =>
   isWordless(rmPrompt) &&
-  (typeof prompt === 'string' ? isWordless(prompt) : prompt.every(({ content }) => isWordless(content)))
+  (typeof prompt === 'string'
+    ? isWordless(prompt)
+    : prompt.every((one) => isWordless(one.content) && !holdsImage(one)))
 
 /** The message for a question without values. */
 export const holdsNothing =

@@ -1,3 +1,4 @@
+import { holdsImage } from '../core/sample/image.ts'
 import { isBlank, type Message, type Part } from '../core/sample/sample.ts'
 
 /** What a transcript shows besides the texts. */
@@ -10,7 +11,7 @@ export interface TranscriptOptions {
   readonly reasoning?: boolean
 }
 
-/** A turn as messages of nothing but text: its reasoning, its text, its calls. */
+/** A turn as messages of nothing but text and images: its reasoning, its content, its calls. */
 export function shownTurn(
   turn: Message,
   { tools = true, reasoning = false }: TranscriptOptions = {},
@@ -19,8 +20,9 @@ export function shownTurn(
   if (reasoning && turn.reasoning !== undefined) shown.push({ role: 'reasoning', content: turn.reasoning })
   const calls = tools ? (turn.toolCalls ?? []) : []
   const refusals = (turn.parts ?? []).flatMap(refusalIn)
-  if (!isBlank(turn.content) || calls.length + refusals.length === 0)
-    shown.push({ role: turn.role, content: turn.content })
+  const { role, content, parts } = turn
+  if (parts && holdsImage(turn)) shown.push({ role, content, parts: parts.filter(isShown) })
+  else if (!isBlank(content) || calls.length + refusals.length === 0) shown.push({ role, content })
   for (const content of refusals) shown.push({ role: 'refusal', content })
   for (const { name, arguments: given } of calls) {
     const text = typeof given === 'string' ? given : JSON.stringify(given)
@@ -28,5 +30,7 @@ export function shownTurn(
   }
   return shown
 }
+
+const isShown = ({ type }: Part): boolean => type === 'text' || type === 'image'
 
 const refusalIn = (part: Part): readonly string[] => (part.type === 'refusal' ? [part.text] : [])

@@ -9,6 +9,7 @@ import {
   type Unreadable,
 } from '../core/sample/sample.ts'
 import { type MaybePromise, mapInSlices } from '../core/slices.ts'
+import { RequestImages } from './chat/images.ts'
 import { messageList, rolloutOf } from './chat/rollout.ts'
 import { fieldProblem, innermost } from './issues.ts'
 
@@ -66,20 +67,23 @@ type NativeSample = z.output<typeof nativeSample>
 const maxDepth = 128
 const nestedFields = ['ground_truth', 'extra_info'] as const
 
-/** Reads the `samples` of a request in slices. An unreadable row keeps its place and does not affect the others. */
+/**
+ * Reads the `samples` of a request in slices. An unreadable row keeps its place and does not affect the others. `images`: those
+ * that rows refer to, data URLs by the SHA-256 of their bytes.
+ */
 export function readNativeRows(
   rows: readonly unknown[],
   literals: readonly NonJsonLiteral[],
+  images: Readonly<Record<string, unknown>> = {},
 ): MaybePromise<readonly (Sample | Unreadable)[]> {
-  if (literals.length === 0) return mapInSlices(rows, (row, index) => readNativeSample(row, index))
+  const shared = new RequestImages(images)
   const byRow = literalsByRow(literals.filter(({ path }) => path[0] === 'samples'))
   return mapInSlices(rows, (row, index) => {
-    const own = byRow.get(index) ?? []
-    return readNativeSample(
-      row,
-      index,
-      own.map(({ path, literal }) => ({ path: path.slice(2), literal })),
-    )
+    const own = byRow.get(index)?.map(({ path, literal }) => ({ path: path.slice(2), literal }))
+    const read = readNativeSample(row, index, own)
+    if ('failure' in read || (typeof read.prompt === 'string' && !read.turns)) return read
+    const fault = shared.giveTo(read)
+    return fault === null ? read : badSample(read.id, fault)
   })
 }
 

@@ -1,8 +1,9 @@
 """Writes a model small enough to be served by vLLM without a GPU: a config, random weights and a tokenizer of its own.
 
-usage: make_tiny_model.py FOLDER {generate,classify}
+usage: make_tiny_model.py FOLDER {generate,classify,vision}
 
-Its answers mean nothing, but they are the same each time at temperature 0.
+Its answers mean nothing, but they are the same each time at temperature 0. `vision` sees images: a Qwen2-VL of two layers,
+whose prompt grows by a token for 28 by 28 pixels.
 """
 
 import sys
@@ -14,9 +15,20 @@ from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
-from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, Qwen2ForSequenceClassification
+from transformers import (
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen2ForSequenceClassification,
+    Qwen2VLConfig,
+    Qwen2VLForConditionalGeneration,
+    Qwen2VLImageProcessor,
+    Qwen2VLProcessor,
+    Qwen2VLVideoProcessor,
+)
 
 END_OF_TEXT, TURN, END_OF_TURN = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
+VISION = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
 
 CHAT_TEMPLATE = (
     "{%- for message in messages %}"
@@ -25,8 +37,22 @@ CHAT_TEMPLATE = (
     f"{{%- if add_generation_prompt %}}{{{{- '{TURN}assistant\\n' }}}}{{%- endif %}}"
 )
 
+# As Qwen2-VL's own: an image stands where its part stood.
+VISION_TEMPLATE = (
+    "{%- for message in messages %}"
+    f"{{{{- '{TURN}' + message.role + '\\n' }}}}"
+    "{%- if message.content is string %}{{- message.content }}{%- else %}"
+    "{%- for part in message.content %}"
+    "{%- if part.type == 'text' %}{{- part.text }}"
+    "{%- else %}{{- '<|vision_start|><|image_pad|><|vision_end|>' }}{%- endif %}"
+    "{%- endfor %}{%- endif %}"
+    f"{{{{- '{END_OF_TURN}\\n' }}}}"
+    "{%- endfor %}"
+    f"{{%- if add_generation_prompt %}}{{{{- '{TURN}assistant\\n' }}}}{{%- endif %}}"
+)
 
-def tiny_tokenizer() -> PreTrainedTokenizerFast:
+
+def tiny_tokenizer(template: str = CHAT_TEMPLATE) -> PreTrainedTokenizerFast:
     """Bytes and a few words of a judge: any text has tokens, and 0 and 1 are one token each."""
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
@@ -34,45 +60,71 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
     trainer = BpeTrainer(
         vocab_size=512,
         initial_alphabet=ByteLevel.alphabet(),
-        special_tokens=[END_OF_TEXT, TURN, END_OF_TURN],
+        special_tokens=[END_OF_TEXT, TURN, END_OF_TURN, *VISION],
         show_progress=False,
     )
     words = "system user assistant question answer right wrong yes no true false 0 1"
     tokenizer.train_from_iterator([words] * 4, trainer)
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END_OF_TURN, pad_token=END_OF_TEXT)
-    fast.chat_template = CHAT_TEMPLATE
+    fast.chat_template = template
     return fast
 
 
-def tiny_config(tokenizer: PreTrainedTokenizerFast) -> Qwen2Config:
-    """Two layers of two heads; one number where it classifies."""
-    return Qwen2Config(
-        vocab_size=512,
-        hidden_size=128,
-        intermediate_size=256,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=4096,
-        tie_word_embeddings=False,
-        num_labels=1,
-        bos_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
+def tiny_shape(tokenizer: PreTrainedTokenizerFast) -> dict[str, int | bool | None]:
+    """Two layers of two heads."""
+    return {
+        "vocab_size": 512,
+        "hidden_size": 128,
+        "intermediate_size": 256,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 4096,
+        "tie_word_embeddings": False,
+        "bos_token_id": tokenizer.pad_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def write_vision(folder: Path) -> None:
+    """A Qwen2-VL with its processors, which vLLM asks for the size of an image."""
+    tokenizer = tiny_tokenizer(VISION_TEMPLATE)
+    start, end, image, video = tokenizer.convert_tokens_to_ids(VISION)
+    rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [8, 12, 12]}
+    config = Qwen2VLConfig(
+        text_config={**tiny_shape(tokenizer), "rope_parameters": rope, "use_sliding_window": False},
+        vision_config={"depth": 2, "embed_dim": 64, "hidden_size": 128, "num_heads": 2},
+        vision_start_token_id=start,
+        vision_end_token_id=end,
+        image_token_id=image,
+        video_token_id=video,
     )
+    Qwen2VLForConditionalGeneration(config).to(torch.float32).save_pretrained(folder)
+    sizes = {"size": {"shortest_edge": 28 * 28, "longest_edge": 28 * 28 * 256}}
+    processor = Qwen2VLProcessor(
+        image_processor=Qwen2VLImageProcessor(**sizes),
+        tokenizer=tokenizer,
+        video_processor=Qwen2VLVideoProcessor(**sizes),
+        chat_template=VISION_TEMPLATE,
+    )
+    processor.save_pretrained(folder)
 
 
 def main(folder: Path, kind: str) -> None:
     """Writes the model of this kind into the folder."""
     torch.manual_seed(0)
+    if kind == "vision":
+        write_vision(folder)
+        return
     tokenizer = tiny_tokenizer()
-    config = tiny_config(tokenizer)
+    config = Qwen2Config(num_labels=1, **tiny_shape(tokenizer))
     model = Qwen2ForCausalLM(config) if kind == "generate" else Qwen2ForSequenceClassification(config)
     model.to(torch.float32).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[2] not in ("generate", "classify"):
+    if len(sys.argv) != 3 or sys.argv[2] not in ("generate", "classify", "vision"):
         sys.exit(__doc__)
     main(Path(sys.argv[1]), sys.argv[2])

@@ -1,6 +1,6 @@
 /**
  * The model side against a real vLLM on this machine's processors: `npm run test:vllm`. Not one of the tests that `npm test`
- * runs: it installs 6 GB, starts three servers of 3 GB each and takes some minutes.
+ * runs: it installs 6 GB, starts four servers of 3 GB each, three of them at once, and takes some minutes.
  */
 import t from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
@@ -11,6 +11,7 @@ import { configOf, failureOf, question } from '../support/models.ts'
 import { attackVllm } from './attacks.ts'
 import { installedVllm, tinyModel } from './environment.ts'
 import { evaluateVllm } from './evaluate.ts'
+import { askAboutImages } from './images.ts'
 import { startVllm } from './vllm-server.ts'
 
 t.setTimeout(3_600_000)
@@ -231,3 +232,10 @@ await t.test('kill -9 of one of two servers under load loses no row', async (t) 
 })
 
 await Promise.all([one, two, pooling].map((server) => server.kill()))
+
+await t.test('a judge that sees images is shown those of the question', async (t) => {
+  // Started last: four servers at once take 12 GB.
+  const seeing = await startVllm(program, 'tiny-vision', await tinyModel('vision'))
+  await askAboutImages(t, seeing.url, 'tiny-vision')
+  await seeing.kill()
+})

@@ -4,6 +4,7 @@
  * it without one.
  */
 import type { Clock } from '../../core/clock.ts'
+import { releaseImages } from '../../core/sample/image.ts'
 import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import { eachInSlices, inSlices } from '../../core/slices.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
@@ -110,6 +111,7 @@ function scoreRows(
       resolve(outcomes)
       const { run = '', trainingStep = null, requestId = null } = job
       parts.events?.done?.({ plan, requestId, run, trainingStep, rows, outcomes, ms })
+      for (const row of rows) if (hasMessages(row)) releaseImages(row)
     }
     const conclude = () => void eachInSlices(rows.length, finishLate, close)?.catch(reject)
     const rowDone = parts.demand.admit(plan.steps, rows.length)
@@ -196,5 +198,9 @@ function endOfSteps(
     return failure
   }
 }
+
+/** What listeners still show of the rows has handles of images, not their bytes. */
+const hasMessages = (row: Sample | Unreadable): row is Sample =>
+  isSample(row) && (typeof row.prompt === 'object' || row.turns !== undefined)
 
 const isSample = (row: Sample | Unreadable): row is Sample => !('failure' in row)

@@ -10,20 +10,36 @@ import type { PlanStep } from '../plan/plan.ts'
 
 type Step = Pick<PlanStep, 'ask' | 'ignore'>
 
-/** Why a step fails for a sample: it holds a part that the step neither sees nor ignores. null: there is none. */
+/**
+ * Why a step fails for a sample: it holds a part that the step neither sees nor ignores. null: there is none. Whether a
+ * question shows the images is known when it is made: see `imageFailure`.
+ */
 export function unseenContent({ ask, ignore }: Step, sample: Sample): Failure | null {
   if (isText(sample)) return null
-  for (const { part, place } of partsFor(ask, sample)) {
-    const type = typeOf(part)
-    if (ignore.has(type)) continue
-    const who = ask === null ? 'the rule reads only the text of the response' : 'a judge is shown only texts'
-    return {
-      kind: 'unseen_content',
-      retryable: false,
-      detail: `${place} has a part of type ${type}, and ${who}; if the step does not need it, write ignore: [${type}]`,
-    }
+  for (const placed of partsFor(ask, sample)) {
+    const type = typeOf(placed.part)
+    if (ignore.has(type) || (ask !== null && type === 'image')) continue
+    const why =
+      ask === null ? 'the rule reads only the text of the response' : 'a judge is shown only texts and images'
+    return unseenPart(placed, why)
   }
   return null
+}
+
+/** The failure of a step that does not see a part. */
+export function unseenPart({ part, place }: PlacedPart, why: string): Failure {
+  const type = typeOf(part)
+  return {
+    kind: 'unseen_content',
+    retryable: false,
+    detail: `${place} has a part of type ${type}, and ${why}; if the step does not need it, write ignore: [${type}]`,
+  }
+}
+
+/** Whether the policy's last turn holds more than text, so that an empty text is no empty answer. */
+export function answersInParts({ turns }: Sample): boolean {
+  const last = turns?.findLast(({ role }) => role === 'assistant')
+  return last?.parts?.some(({ type }) => type !== 'text') ?? false
 }
 
 /** Flags for the parts of a sample that a step ignores. */

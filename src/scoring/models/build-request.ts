@@ -8,7 +8,7 @@ import type { Dispatcher, UpstreamRequest } from './dispatch/dispatch.ts'
 import type { AnswerCache } from './dispatch/shared-answers.ts'
 import type { AskRequest, RenderedInput, Sampling } from './interface/ask.ts'
 import type { ModelConfig } from './interface/model-config.ts'
-import { RenderedMessage } from './interface/question-json.ts'
+import { ImageBody, isImage, RenderedMessage } from './interface/question-json.ts'
 import type { GpuLease } from './memory/gpu-tenant.ts'
 import { estimatedTokens, loadOf } from './pool/capacity.ts'
 import { readJson } from './transport/reply.ts'
@@ -59,12 +59,14 @@ interface Question<A extends AskName> {
   readonly request: object
   readonly deadline: number
   readonly trace?: Trace | undefined
+  /** Absent: a question with images is not hedged. */
+  readonly hedgesImages?: boolean
 }
 
 /** The request for a single question. Throws UpstreamError if this kind of server does not support the ask. */
 export function buildRequest<A extends AskName>(
   { backend, headers }: { readonly backend: Backend; readonly headers: Record<string, string> },
-  { ask, input, settings, prefix, request, deadline, trace }: Question<A>,
+  { ask, input, settings, prefix, request, deadline, trace, hedgesImages }: Question<A>,
 ): UpstreamRequest<Asks[A]['answer']> {
   const { path, body } = backend.translate(ask, input, settings)
   return {
@@ -74,6 +76,7 @@ export function buildRequest<A extends AskName>(
     deadline,
     load: loadOf(body, 1, mostGenerated(ask, settings)),
     trace,
+    isHedged: !(body instanceof ImageBody) || hedgesImages === true,
     message: { method: 'POST', path, headers, body },
     read: (reply) => backend.read(ask, readJson(reply), input),
   }
@@ -137,7 +140,7 @@ export function bytesOfInput(input: RenderedInput[keyof RenderedInput]): number 
     else
       for (const piece of RenderedMessage.piecesOf(part))
         if (typeof piece === 'string') characters += piece.length
-        else if (typeof piece.json !== 'string') characters += piece.text.length
+        else if (!isImage(piece) && typeof piece.json !== 'string') characters += piece.text.length
   }
   return 2 * characters
 }

@@ -2,6 +2,7 @@ import { askError, dispatch, type UpstreamRequest } from './dispatch/dispatch.ts
 import { SingleFlight } from './dispatch/shared-answers.ts'
 import type { Rendered, WaitLimits } from './interface/ask.ts'
 import type { CancelToken } from './interface/cancel-token.ts'
+import { imagesOfInput } from './interface/question-json.ts'
 import type { Model } from './model.ts'
 import { estimatedTokens, loadOf } from './pool/capacity.ts'
 import { readJson } from './transport/reply.ts'
@@ -22,7 +23,7 @@ export async function countTokens(model: Model, input: Rendered, patience: WaitL
   const { clock } = model.parts.dispatcher
   const since = clock.now()
   const flight = new SingleFlight(
-    (stop) => counted(model, input, patience, stop),
+    (stop) => counted(model, withoutImages(input), patience, stop),
     () => {},
   )
   try {
@@ -31,6 +32,12 @@ export async function countTokens(model: Model, input: Rendered, patience: WaitL
     throw askError(error)
   }
 }
+
+/** Servers count texts. Images are estimated by whoever asks. */
+const withoutImages = (input: Rendered): Rendered =>
+  imagesOfInput(input).length === 0 || typeof input === 'string'
+    ? input
+    : input.map(({ role, content }) => ({ role, content }))
 
 /** Asks a server to count. Like a question, this wakes a sleeping model. */
 async function counted(

@@ -15,6 +15,7 @@ import {
 } from './dispatch/dispatch.ts'
 import type { RenderedInput } from './interface/ask.ts'
 import { allOrNone, type CancelToken } from './interface/cancel-token.ts'
+import { imagesOfInput } from './interface/question-json.ts'
 import { loadOf } from './pool/capacity.ts'
 import type { ParsedReply } from './transport/reply.ts'
 import { itemsOf, type JsonObject, malformedReply, readJson, usage } from './transport/reply.ts'
@@ -53,6 +54,8 @@ export class LabelScorer {
     { sampling }: Settings,
     stop: CancelToken,
   ): Promise<Dispatched<Shares>> {
+    if (imagesOfInput(question).length > 0)
+      throw refused('/generative_scoring takes tokens, but the question has images: choose.endpoint')
     const ids = await allOrNone(
       stop,
       labels.map((label) => (own) => this.#idOf(label, asker, own)),

@@ -17,6 +17,7 @@ import { SingleFlight } from './dispatch/shared-answers.ts'
 import type { Answered, AskRequest, RenderedInput } from './interface/ask.ts'
 import type { CancelToken } from './interface/cancel-token.ts'
 import type { ModelConfig } from './interface/model-config.ts'
+import { imagesOfInput } from './interface/question-json.ts'
 import { LabelScorer } from './label-scoring.ts'
 import { type ModelQueue, queueWaitMs, ResponseTimes } from './pool/wait-estimate.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
@@ -207,13 +208,15 @@ export class Model {
       const shared = { ask, settings, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
       return this.#batcher.add(kind, shared, { ...asker, input, stop }) as Promise<Dispatched<AnyAnswer>>
     }
-    const work = buildRequest(this.parts, { ask, input, settings, prefix, request: signal, deadline, trace })
+    const hedgesImages = this.config.images.hedge
+    const asked = { ask, input, settings, prefix, request: signal, deadline, trace, hedgesImages }
+    const work = buildRequest(this.parts, asked)
     return dispatch(dispatcher, work, stop)
   }
 
   #isShared(ask: AskName, input: AskRequest['input'], settings: Settings): boolean {
     const { max_size, generate } = this.config.batch
-    if (max_size === 1) return false
+    if (max_size === 1 || imagesOfInput(input).length > 0) return false
     if (!isTextAsk(ask) || generate === true) return true
     return generate === 'auto' && isShort(ask, input as RenderedInput['generate' | 'choose'], settings)
   }

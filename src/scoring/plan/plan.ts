@@ -6,7 +6,7 @@ import type { AskName, FunctionKind } from '../../contract/index.ts'
 import type { Json, RolloutStatus } from '../../core/sample/sample.ts'
 import type { BoundFunction } from '../functions/function-host.ts'
 import type { Sampling } from '../models/interface/ask.ts'
-import type { GuardConfig } from '../models/interface/model-config.ts'
+import type { GuardConfig, ImageConfig } from '../models/interface/model-config.ts'
 import type { Expression } from './expression.ts'
 
 /** One reward, ready to run. */
@@ -44,6 +44,8 @@ export interface PlanStep {
   readonly models: readonly string[]
   /** Model -> settings of its guard. */
   readonly guards: ReadonlyMap<string, GuardConfig>
+  /** Model -> what it takes of images. */
+  readonly images: ReadonlyMap<string, ImageConfig>
   /** Overrides the model's sampling. */
   readonly sampling?: Sampling
   readonly op: 'add' | 'mul'

@@ -1,7 +1,12 @@
 import { type AskName, askNames } from '../../contract/define.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { BoundFunction, FunctionDescription } from '../functions/function-host.ts'
-import { type BackendName, fullGuard, type ModelConfig } from '../models/interface/model-config.ts'
+import {
+  type BackendName,
+  defaultImages,
+  fullGuard,
+  type ModelConfig,
+} from '../models/interface/model-config.ts'
 import type { ConfigPath } from './config-text.ts'
 import type { RewardReport } from './configs.ts'
 import { compileCondition, type Expression, type KnownStep } from './expression.ts'
@@ -63,6 +68,7 @@ export function resolveStep(
     critique,
     models,
     guards: new Map(models.map((model) => [model, around.models.get(model)?.guard ?? fullGuard])),
+    images: new Map(models.map((model) => [model, around.models.get(model)?.images ?? defaultImages])),
     ...(step.sampling && { sampling: given(step.sampling) }),
     op: step.op ?? 'add',
     weight: weightOf(step.weight ?? 1),

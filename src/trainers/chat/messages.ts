@@ -1,9 +1,10 @@
 /** Reads messages as trainers and servers write them: OpenAI's chat messages, and the forms of TRL and Hugging Face. */
-import { createHash } from 'node:crypto'
 import { eighthsOf, valueEighths } from '../../core/json/limits.ts'
 import { isDeeperThan, JsonLimitError, parseJsonText } from '../../core/json/text.ts'
+import { keepImage } from '../../core/sample/image.ts'
 import type { ImagePart, Json, Message, Part, ToolCall } from '../../core/sample/sample.ts'
 import { kindOf } from '../issues.ts'
+import { imageFrom, imageSources, unknownImage } from './images.ts'
 
 /** A value from outside, in its place. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -155,26 +156,15 @@ function isEmpty(value: unknown): boolean {
   return true
 }
 
-/** Where parts of different trainers keep their image, bytes first. */
-const imageSources = [
-  'bytes',
-  'base64',
-  'data',
-  'image_url',
-  'url',
-  'image',
-  'source',
-  'path',
-  'file_id',
-] as const
-
 function imageOf(sent: Fields, path: Place): ImagePart {
   const other = new OtherFields()
   let detail = textField(sent, 'detail', path)
   const from = imageSources.find((name) => fieldOf(sent, name) !== undefined)
   let source = from === undefined ? undefined : fieldOf(sent, from)
+  const notes = from === 'sha256' ? handleNotes : none
   for (const name of Object.keys(sent))
-    if (name !== from && name !== 'detail' && !partNotes.has(name)) other.add(name, sent[name], path)
+    if (name !== from && name !== 'detail' && !partNotes.has(name) && !notes.has(name))
+      other.add(name, sent[name], path)
   if (from !== undefined && typeof source === 'object' && !Array.isArray(source)) {
     const inner = source as Fields
     const within = imageSources.find((name) => typeof fieldOf(inner, name) === 'string')
@@ -185,12 +175,29 @@ function imageOf(sent: Fields, path: Place): ImagePart {
       other.add(from, Object.fromEntries(rest.filter(([, value]) => !isEmpty(value))), path)
     }
   }
-  const image = typeof source === 'string' ? imageFrom(source) : unknownImage(source, other, path)
-  return {
+  const isText = typeof source === 'string'
+  if (!isText) other.add('source', source, path)
+  const { bytes, ...image } = isText ? imageFrom(source as string, from === 'sha256') : unknownImage(source)
+  const part: ImagePart = {
     type: 'image',
     ...image,
+    ...(from === 'sha256' && handleOf(sent)),
     ...(detail !== undefined && { detail }),
     ...(other.found && { other: other.found }),
+  }
+  if (bytes) keepImage(part, bytes)
+  return part
+}
+
+const none: ReadonlySet<string> = new Set()
+/** What a handle says besides its hash: the gateway writes them so itself. */
+const handleNotes: ReadonlySet<string> = new Set(['size', 'mediaType', 'url'])
+
+function handleOf({ size, mediaType, url }: Fields): Partial<ImagePart> {
+  return {
+    ...(Number.isSafeInteger(size) && (size as number) >= 0 && { size: size as number }),
+    ...(typeof mediaType === 'string' && { mediaType }),
+    ...(typeof url === 'string' && { url }),
   }
 }
 
@@ -228,41 +235,6 @@ class OtherFields {
       : jsonOf(value, [...path, name])
   }
 }
-
-type ImageContent = Omit<ImagePart, 'type' | 'detail'>
-
-const dataUrl = /^data:([a-z]+\/[\w.+-]{1,64})?(?:;[\w=.+-]{0,64}){0,8},/i
-const longestHead = 1024
-/** Shorter texts are paths. */
-const shortestBase64 = 256
-
-function imageFrom(source: string): ImageContent {
-  const head = dataUrl.exec(source.slice(0, longestHead))
-  const [all = '', mediaType] = head ?? []
-  const body = head ? source.slice(all.length) : source
-  const isData = head ? /;base64,$/i.test(all) : source.length >= shortestBase64
-  const bytes = isData ? bytesIn(body) : null
-  if (bytes)
-    return { sha256: sha256(bytes), size: bytes.length, ...(mediaType !== undefined && { mediaType }) }
-  if (!head) return { sha256: sha256(source), size: 0, url: source }
-  const size = Buffer.byteLength(body)
-  return { sha256: sha256(source), size, ...(mediaType !== undefined && { mediaType }) }
-}
-
-/** The bytes of a base64 text; null if it is none. Buffer.from skips other characters, so that broken texts would be one image. */
-function bytesIn(text: string): Buffer | null {
-  const bytes = Buffer.from(text, 'base64')
-  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
-  return bytes.length > 0 && bytes.length === Math.floor(((text.length - padding) * 3) / 4) ? bytes : null
-}
-
-/** No source, as where a data set keeps its images in another column, or one of a form that is not known. */
-function unknownImage(source: unknown, other: OtherFields, path: Place): ImageContent {
-  other.add('source', source, path)
-  return { sha256: sha256(source === undefined ? '' : JSON.stringify(source)), size: 0 }
-}
-
-const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex')
 
 /** Fields that hold no content of their own, or that `readMessage` reads. */
 const messageFields: ReadonlySet<string> = new Set([

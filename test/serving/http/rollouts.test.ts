@@ -16,6 +16,11 @@ import { defineModelReward, prompt } from 'reward-gateway/contract'
 export default defineModelReward({ ask: 'generate', truth: z.unknown(), range: [0, 1],
   rm_preprocess: ({ sample }) => prompt\`Q: \${sample.prompt} A: \${sample.response}\`, rm_postprocess: ({ text }) => Number(text) })
 `,
+  'blunt.ts': `import { z } from 'zod'
+import { defineModelReward, prompt, questionText } from 'reward-gateway/contract'
+export default defineModelReward({ ask: 'generate', truth: z.unknown(), range: [0, 1],
+  rm_preprocess: ({ sample }) => prompt\`Q: \${questionText(sample)} A: \${sample.response}\`, rm_postprocess: ({ text }) => Number(text) })
+`,
   'whole.ts': `import { z } from 'zod'
 import { defineModelReward, prompt, transcript } from 'reward-gateway/contract'
 export default defineModelReward({ ask: 'generate', truth: z.unknown(), range: [0, 1],
@@ -68,6 +73,7 @@ const app = await testApp(t, {
   python: step('verl_shows', { options: { range: [0, 1] } }),
   trl: step('trl_shows', { options: { range: [0, 1] } }),
   final: judged('final'),
+  blunt: judged('blunt'),
   whole: judged('whole'),
   blind: judged('final', { ignore: ['image', 'input_audio'] }),
   'blind-rule': step('numeric-match', { ignore: 'image' }),
@@ -220,17 +226,17 @@ t.test('what is no message is refused with its place', async (t) => {
 t.test('a part that no question carries fails the step by its name (section 3)', async (t) => {
   const unseen: Readonly<Record<string, readonly [string, object, RegExp]>> = {
     'an image in the prompt': [
-      'final',
+      'blunt',
       { prompt: asking(image), response: 'a cat' },
       /prompt\.0 .*type image/,
     ],
-    'an image as the whole prompt': [
+    'an image in an earlier turn': [
       'stock',
-      { prompt: [{ role: 'user', content: [image] }], response: 'a cat' },
-      /image/,
+      { prompt: [{ role: 'user', content: [image] }, ...asking()], response: 'a cat' },
+      /prompt\.0 .*type image/,
     ],
     'an image beside rm_prompt': [
-      'stock',
+      'blunt',
       { prompt: asking(image), rm_prompt: 'Is it a cat?', response: 'yes' },
       /image/,
     ],
@@ -240,7 +246,7 @@ t.test('a part that no question carries fails the step by its name (section 3)',
       /input_audio/,
     ],
     'an image of a tool': [
-      'whole',
+      'final',
       { response: [rollout[0], { role: 'tool', content: [image] }, rollout[2]] },
       /response\.1 .*type image/,
     ],
@@ -356,7 +362,7 @@ t.test('formats of trainers keep turns', async (t) => {
   t.notMatch(asked.at(-1), /weather\(|\nsunny\n/)
   const seen = await post('/wire/nemo-gym/final/verify', {
     responses_create_params: {
-      input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,' }] }],
+      input: [{ role: 'user', content: [{ type: 'input_audio', data: 'x' }] }],
     },
     response: { output: [{ role: 'assistant', content: 'a' }] },
   })
@@ -365,6 +371,7 @@ t.test('formats of trainers keep turns', async (t) => {
   const evaluated = await post('/wire/eval-protocol/whole/evaluate', { messages })
   t.match(evaluated, { score: 1, is_score_valid: true })
   t.match(asked.at(-1), /Q: ⟦\w+\nWeather\?\n\w+⟧ Rollout: \[tool_call\]/)
-  const azure = { sample: { output_text: 'Sunny.', output_tools: [call] }, item: { messages: asking(image) } }
+  const heard = asking({ type: 'input_audio', data: 'x' })
+  const azure = { sample: { output_text: 'Sunny.', output_tools: [call] }, item: { messages: heard } }
   t.match(await post('/wire/azure/final', azure), { error: { problems: [{ message: /^unseen_content: / }] } })
 })

@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
-import { asksNothing, untrustedTexts } from '../../../contract/question.ts'
+import { asksNothing, questionImages, untrustedTexts } from '../../../contract/question.ts'
 import { isWordless } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { Rendered, RenderedInput } from '../../models/interface/ask.ts'
@@ -19,6 +19,7 @@ import {
   RenderedMessage,
 } from '../../models/interface/question-json.ts'
 import { longHash } from '../long-hash.ts'
+import { renderedImage } from '../question-images.ts'
 import { holds } from './answers.ts'
 import { neutralised, neutralising } from './look-alikes.ts'
 
@@ -79,6 +80,8 @@ interface Rendering {
   readonly guard: GuardConfig
   readonly found: Set<string>
   readonly ready: readonly ReadyValue[]
+  /** Whose images the question may show. */
+  readonly rows: OwnRows
 }
 
 /**
@@ -94,7 +97,7 @@ export function guardQuestion(
   rows: OwnRows = [],
   ready: readonly ReadyValue[] = [],
 ): GuardedQuestion {
-  const rendering = { ask, secret, guard, found: new Set<string>(), ready }
+  const rendering = { ask, secret, guard, found: new Set<string>(), ready, rows }
   if (ask === 'embed') {
     const texts = question as readonly string[]
     const key = keyOf(identity, ask, [hash('sha256', JSON.stringify(texts))])
@@ -139,12 +142,18 @@ function guardText(
   return {
     input,
     key: keyOf(identity, rendering.ask, pieces),
-    prefix: literals[0]?.[0] ?? '',
+    prefix: prefixOf(literals[0]?.[0] ?? '', text),
     template,
     unguarded,
     steps: isPlain ? null : stepsOf(text),
     found: [...rendering.found],
   }
+}
+
+/** Servers keep images beside prefixes: questions about one image go to one server. */
+function prefixOf(literal: string, text: Text): string {
+  const images = questionImages(text)
+  return images.length === 0 ? literal : [literal, ...images].join('\n')
 }
 
 /** The total number of steps in a question; null if it declares none. */
@@ -168,12 +177,13 @@ function rendered(text: Text, rendering: Rendering, pieces: string[]): Rendered 
     return text
   }
   // A single prompt is a user turn: the server applies the judge's own chat template.
-  if (text.kind === 'prompt') return [new RenderedMessage('user', filled(text, rendering, pieces))]
+  if (text.kind === 'prompt')
+    return [new RenderedMessage('user', filled(text, rendering, pieces), text.images !== undefined)]
   return text.messages.map(({ role, content }) => {
     pieces.push(`turn ${role}`)
     return typeof content === 'string'
       ? { role, content }
-      : new RenderedMessage(role, filled(content, rendering, pieces))
+      : new RenderedMessage(role, filled(content, rendering, pieces), content.images !== undefined)
   })
 }
 
@@ -182,7 +192,7 @@ function rendered(text: Text, rendering: Rendering, pieces: string[]): Rendered 
  * trained on: their structure is tokens, not fences, and they write no verdicts.
  */
 function filled(
-  { literals, values, mayBeEmpty }: Prompt,
+  { literals, values, mayBeEmpty, images }: Prompt,
   rendering: Rendering,
   pieces: string[],
 ): readonly Piece[] {
@@ -193,6 +203,15 @@ function filled(
   const texts: Piece[] = [knownText(literals[0] ?? '')]
   let open = ''
   for (const [index, raw] of values.entries()) {
+    const image = images?.find(({ at }) => at === index)
+    if (image) {
+      const piece = { text: '', image: renderedImage(image.sha256, rendering.rows) } as const
+      pieces.push(`image ${image.sha256} ${piece.image.detail ?? ''}`)
+      if (open !== '') texts.push(neutralised(open, parts, found))
+      open = ''
+      texts.push(piece, knownText(literals[index + 1] ?? ''))
+      continue
+    }
     const known = made(raw, rendering)
     const { identity, nonce } = known?.seal ?? sealOf(raw, secret)
     pieces.push(identity)

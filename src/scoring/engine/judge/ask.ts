@@ -4,13 +4,15 @@ import { type MaybePromise, turnFor } from '../../../core/slices.ts'
 import type { CallResult, CallRow } from '../../functions/function-host.ts'
 import { type Answered, AskError } from '../../models/interface/ask.ts'
 import { fullGuard } from '../../models/interface/model-config.ts'
+import { withoutImageBytes } from '../../models/interface/question-json.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import type { VoteEvent } from '../events.ts'
 import { withoutThoughts } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
+import { imageFailure, shownQuestion } from '../question-images.ts'
 import { called, failedTerm, originOf, scoredTerm, skippedTerm, textTerm } from '../step.ts'
-import { leavesOutTurns } from '../unseen.ts'
+import { leavesOutTurns, unseenContent } from '../unseen.ts'
 import { type Fitted, withinBudget } from './prompt-budget.ts'
 import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './step-question.ts'
 import {
@@ -34,6 +36,9 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
   const asked = calling instanceof Promise ? await calling : calling
   if (asked.status === 'failed') return failedTerm(context, step, asked.failure)
   if (asked.status === 'verdicts') {
+    // No question was asked, so that the function read what rules read.
+    const unseen = unseenContent({ ask: null, ignore: step.ignore }, row.sample)
+    if (unseen) return failedTerm(context, step, unseen)
     const [score = null] = asked.verdicts
     return score
       ? scoredTerm(context, step, { ...score, flags: [...(score.flags ?? []), 'no_call'] })
@@ -71,14 +76,21 @@ export function judgeQuery(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
-  question: Asks[AskName]['input'],
+  given: Asks[AskName]['input'],
 ): JudgeQuery {
+  const question = shownQuestion(step, given)
   const made: { readonly model: string; readonly fitting: Fitted | Promise<Fitted> }[] = []
   const questions = questionsOf(context, step, rows, question)
   let isCut = false
   const ready = (model: string): Fitted | Promise<Fitted> => {
     const known = made.find((one) => one.model === model)
     if (known) return known.fitting
+    const failure = imageFailure(step, model, question, rows)
+    if (failure) {
+      const failed: Fitted = { status: 'failed', failure }
+      made.push({ model, fitting: failed })
+      return failed
+    }
     const budget = step.budgets.get(model)
     const fit = () =>
       budget
@@ -142,7 +154,7 @@ export async function castVote(
       model,
       draw,
       template: question.template,
-      question: question.input,
+      question: withoutImageBytes(question.input),
       sampling: step.sampling ?? null,
       ms,
       answered: 'failure' in answered ? null : answered,

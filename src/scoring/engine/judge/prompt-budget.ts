@@ -3,6 +3,7 @@ import type { Failure } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { AskError, type Rendered } from '../../models/interface/ask.ts'
 import { allOrNone, type CancelToken } from '../../models/interface/cancel-token.ts'
+import { imagesOfInput } from '../../models/interface/question-json.ts'
 import type { PlanStep, PromptBudget } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
@@ -30,12 +31,16 @@ export async function withinBudget(
   context: StepContext,
   step: PlanStep,
   model: string,
-  budget: PromptBudget,
+  given: PromptBudget,
   rows: readonly CallRow[],
   question: Question,
   questions: Rendering,
 ): Promise<Fitted> {
   const guarded = questions.of(model)
+  const images = imagesOfInput(guarded.input).reduce((sum, { tokens }) => sum + tokens, 0)
+  // Texts are cut to what the images leave; images never are.
+  const budget = images === 0 ? given : { ...given, maxTokens: given.maxTokens - images }
+  if (budget.maxTokens <= 0) return tooLong
   try {
     const tokens = await longest(context, model, budget, textsOf(guarded))
     if (tokens <= budget.maxTokens) return { status: 'fits', question: guarded, isCut: false }

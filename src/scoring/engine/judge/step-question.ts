@@ -17,6 +17,7 @@ import {
   withOwnTexts,
 } from '../guard/guarded-question.ts'
 import { scoredTerm } from '../step.ts'
+import { answersInParts } from '../unseen.ts'
 import { overflows, valuesOf } from './prompt-budget.ts'
 
 /** The guards of a step's models: whether they refuse answers without content and flag echoes. */
@@ -29,6 +30,7 @@ const guardsOf = memoizeByObject(({ guards }: PlanStep) => {
 export function refusedTerm(context: StepContext, step: PlanStep, { sample }: CallRow): Term | null {
   const [low] = step.function.range
   if (!guardsOf(step).refuse || step.critique || !Number.isFinite(low) || !isRefused(sample)) return null
+  if (answersInParts(sample)) return null
   emitGuarded(context, step, ['refused'])
   return scoredTerm(context, step, { value: low, flags: ['refused'] })
 }

@@ -1,4 +1,12 @@
-import type { AskName, Asks, ChatPrompt, Choice, Prompt, Range } from '../../../contract/index.ts'
+import type {
+  AskName,
+  Asks,
+  ChatPrompt,
+  Choice,
+  Prompt,
+  PromptImage,
+  Range,
+} from '../../../contract/index.ts'
 import { isRole, questionFault } from '../../../contract/question.ts'
 import type { FailureKind, Json, Score } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../function-host.ts'
@@ -128,14 +136,16 @@ function promptText(value: unknown, left: { length: number }): Text {
     const literals = texts(given.literals, 'literals', left)
     const values = texts(given.values, 'values', left, 0)
     if (literals.length !== values.length + 1) throw wrong('a prompt whose literals and values do not match')
-    const { mayBeEmpty, steps } = given
-    if (mayBeEmpty === undefined && steps === undefined) return { kind: 'prompt', literals, values }
+    const { mayBeEmpty, steps, images } = given
+    if (mayBeEmpty === undefined && steps === undefined && images === undefined)
+      return { kind: 'prompt', literals, values }
     return {
       kind: 'prompt',
       literals,
       values,
       ...(mayBeEmpty !== undefined && { mayBeEmpty: places(mayBeEmpty) }),
       ...(steps !== undefined && { steps: places([steps])[0] ?? 0 }),
+      ...(images !== undefined && { images: imagesAt(images, values) }),
     }
   }
   if (given.kind === 'chat' && Array.isArray(given.messages) && given.messages.length > 0) {
@@ -165,6 +175,21 @@ function texts(value: unknown, what: string, left: { length: number }, least = 1
 function places(value: unknown): number[] {
   if (!Array.isArray(value) || !value.every(Number.isSafeInteger)) throw wrong('a prompt with a wrong place')
   return [...value]
+}
+
+const hash = /^[0-9a-f]{64}$/
+
+function imagesAt(given: unknown, values: readonly string[]): PromptImage[] {
+  if (!Array.isArray(given)) throw wrong('a prompt whose images are no list')
+  let last = -1
+  return given.map((one: Partial<PromptImage> | null) => {
+    const { at, sha256 } = one ?? {}
+    const isPlace = Number.isSafeInteger(at) && (at as number) > last && values[at as number] === ''
+    if (!isPlace || typeof sha256 !== 'string' || !hash.test(sha256))
+      throw wrong('a prompt with a wrong image')
+    last = at as number
+    return { at: last, sha256 }
+  })
 }
 
 function counted(text: string, left: { length: number }): string {

@@ -1,6 +1,7 @@
 import type { AskName, Asks, Reply } from '../../../contract/index.ts'
 import type { Rendered, RenderedInput, Sampling } from '../interface/ask.ts'
 import type { ModelConfig } from '../interface/model-config.ts'
+import type { Body } from '../interface/question-json.ts'
 import type { JsonObject, ParsedReply } from '../transport/reply.ts'
 import type { UpstreamError } from '../transport/upstream-error.ts'
 import type { MemoryBackend } from './memory-backend.ts'
@@ -15,7 +16,7 @@ export interface Settings {
 /** The path and body of a request. */
 export interface Translation {
   readonly path: string
-  readonly body: string | Buffer
+  readonly body: Body
 }
 
 /** Translates asks into one kind of server's API. Reply bodies are parsed, from replies with status 200. */

@@ -1,7 +1,7 @@
 import type { Generation, Reply, TokenLogprob } from '../../../contract/index.ts'
 import { memoizeByObject } from '../../../core/memoize.ts'
 import type { Rendered, Sampling } from '../interface/ask.ts'
-import { bodyOf, questionJson } from '../interface/question-json.ts'
+import { bodyOf, imagesOfInput, questionJson } from '../interface/question-json.ts'
 import {
   checkNoError,
   isNumbers,
@@ -44,7 +44,7 @@ export function openaiTexts({ model, members, chatBatchPath, checked }: OpenaiSe
       const parts = [start, chat ? ',"messages":' : ',"prompt":', ...questionJson(question)]
       return {
         path: chat ? '/v1/chat/completions' : '/v1/completions',
-        body: bodyOf([...parts, members(settings, chat), '}']),
+        body: bodyOf([...parts, members(settings, chat), '}'], imagesOfInput(question)),
       }
     },
     read: (body, question) => readGeneration(checked(body), question),

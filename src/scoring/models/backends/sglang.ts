@@ -2,6 +2,7 @@ import type { AskName, Asks, Generation, Reply, TokenLogprob } from '../../../co
 import type { Message } from '../../../core/sample/sample.ts'
 import type { Rendered, RenderedInput } from '../interface/ask.ts'
 import type { ChatTemplateConfig, ModelConfig } from '../interface/model-config.ts'
+import { imagesOfInput } from '../interface/question-json.ts'
 import {
   checkNoError,
   isNumbers,
@@ -53,6 +54,12 @@ export function sglangBackend(config: ModelConfig): Backend {
   const write = config.chat_template === undefined ? null : chatText(config.chat_template)
   const plain = (question: Rendered): string => {
     if (typeof question === 'string') return question
+    if (imagesOfInput(question).length > 0)
+      throw new UpstreamError(
+        'judge_rejected',
+        "SGLang's reward models take plain text, but the question has images",
+        { remedy: 'give-up', blame: false },
+      )
     if (write) return write(question)
     throw new UpstreamError(
       'judge_rejected',

@@ -1,6 +1,7 @@
 import type { AskName, Asks } from '../../../contract/index.ts'
 import type { Rendered, RenderedInput } from '../interface/ask.ts'
 import type { ModelConfig } from '../interface/model-config.ts'
+import { bodyOf, imagesOfInput, questionJson } from '../interface/question-json.ts'
 import type { ParsedReply } from '../transport/reply.ts'
 import { isObject, type JsonObject, malformedReply, objectOf } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
@@ -41,15 +42,20 @@ export function vllmBackend(config: ModelConfig): Backend {
   )
 
   const pooled = (ask: AskName, question: string): Translation => {
+    const { path, members } = pooling(ask)
+    return { path, body: `${model}${question}${members}}` }
+  }
+
+  const pooling = (ask: AskName): { readonly path: string; readonly members: string } => {
     const { endpoint, activation } = config.classify
-    if (ask === 'embed') return { path: '/v1/embeddings', body: `${model}${question}}` }
+    if (ask === 'embed') return { path: '/v1/embeddings', members: '' }
     if (ask === 'rewards') {
       const { task, activation } = config.rewards
       const more = JSON.stringify({ task, use_activation: activation }).slice(1, -1)
-      return { path: '/pooling', body: `${model}${question}${more && `,${more}`}}` }
+      return { path: '/pooling', members: more && `,${more}` }
     }
     // A Bradley-Terry model's score is the logit itself; by default, vLLM applies a sigmoid.
-    return { path: `/${endpoint}`, body: `${model}${question},"use_activation":${activation}}` }
+    return { path: `/${endpoint}`, members: `,"use_activation":${activation}` }
   }
 
   const readPooled = (ask: AskName, value: unknown, counts: Counts) =>
@@ -67,6 +73,11 @@ export function vllmBackend(config: ModelConfig): Backend {
       throw new UpstreamError('judge_rejected', '/score compares two messages, but the question has fewer', {
         remedy: 'give-up',
       })
+    if (imagesOfInput(input).length > 0)
+      throw new UpstreamError('judge_rejected', '/score compares texts, but the question has images', {
+        remedy: 'give-up',
+        blame: false,
+      })
     return [before.content, last.content]
   }
 
@@ -83,6 +94,12 @@ export function vllmBackend(config: ModelConfig): Backend {
     translate(ask, input, settings) {
       if (isTextAsk(ask)) return texts.translate(ask, input, settings)
       if (isCompared(ask)) return pooled(ask, pairs([compared(input as Rendered)]))
+      const images = imagesOfInput(input)
+      if (images.length > 0) {
+        const { path, members } = pooling(ask)
+        const parts = [model, ',"messages":', ...questionJson(input as Rendered), members, '}']
+        return { path, body: bodyOf(parts, images) }
+      }
       const isChat = ask !== 'embed' && typeof input !== 'string'
       return pooled(ask, `${isChat ? ',"messages":' : ',"input":'}${JSON.stringify(input)}`)
     },

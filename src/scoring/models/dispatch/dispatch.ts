@@ -82,7 +82,9 @@ export async function dispatch<T>(
         member.giveBack(work.load)
         throw abandoned()
       }
-      return await (to.hedge ? hedged(to, member, work, stop, log) : plain(to, member, work, stop, log))
+      return await (to.hedge && work.isHedged !== false
+        ? hedged(to, member, work, stop, log)
+        : plain(to, member, work, stop, log))
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error
       fault = error
@@ -361,6 +363,8 @@ export interface UpstreamRequest<T> extends PoolRequest {
   readonly message: HttpMessage
   /** The trace that its calls belong to, if any. */
   readonly trace?: Trace | undefined
+  /** False: it is never sent twice at once. */
+  readonly isHedged?: boolean
   /** Throws UpstreamError. */
   read(reply: Reply): ParsedReply<T>
 }

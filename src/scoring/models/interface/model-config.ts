@@ -49,6 +49,35 @@ export type GuardConfig = Readonly<z.output<typeof guardConfig>>
 /** Every protection on. */
 export const fullGuard: GuardConfig = guardConfig.parse({})
 
+/** A host as addresses name it: `images.example.org`, or with a port that is not the usual one. */
+const imageHost = z.string().regex(/^[a-z0-9.-]+(:\d{1,5})?$|^\[[0-9a-f:.]+\](:\d{1,5})?$/, {
+  error: 'expected a host in lower case, such as images.example.org or 10.0.0.7:8080, without scheme or path',
+})
+
+/** What a model takes of the images in samples. */
+export const imageConfig = z.strictObject({
+  /** Images in the question about one sample; 0: the model sees no images. */
+  max_per_sample: z.int().min(0).max(1024).default(8),
+  /** Size of an image's file. */
+  max_bytes: z
+    .int()
+    .min(1)
+    .max(256 * 1024 * 1024)
+    .default(4 * 1024 * 1024),
+  /** Width times height, as the image's header says. */
+  max_pixels: z.int().min(1).max(1_000_000_000).default(16_777_216),
+  /** Hosts of addresses that the model's servers may fetch, each exactly as addresses name it. By default no address is passed on. */
+  hosts: z.array(imageHost).max(256).default([]),
+  /** Whether `hedge` applies to questions with images. */
+  hedge: z.boolean().default(false),
+})
+
+/** The limits of images for one model. */
+export type ImageConfig = Readonly<z.output<typeof imageConfig>>
+
+/** The limits of a model whose config says nothing. */
+export const defaultImages: ImageConfig = imageConfig.parse({})
+
 const count = (text: string, part: string): number => text.split(part).length - 1
 
 /** A custom chat template. */
@@ -247,6 +276,8 @@ export const modelConfig = z.strictObject({
       turn_s: seconds.default(60),
     })
     .optional(),
+  /** Images in questions. What does not fit is `bad_sample`. */
+  images: imageConfig.prefault({}),
   /** The guard between samples and this model. */
   guard: guardConfig.prefault({}),
   /** `auto` caches everything but text generated at a temperature above 0. */

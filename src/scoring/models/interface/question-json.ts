@@ -1,5 +1,6 @@
+import type { ImageBytes } from '../../../core/sample/image.ts'
 import type { Message } from '../../../core/sample/sample.ts'
-import type { Rendered } from './ask.ts'
+import type { Rendered, RenderedInput } from './ask.ts'
 
 /** Longer texts are written in parts: allocating a string larger than a heap page costs more than writing it. */
 const partLength = 8192
@@ -7,8 +8,36 @@ const partLength = 8192
 /** Bodies of up to this many characters are sent as one string. */
 const textLength = 16_384
 
-/** Joins parts of JSON into the body to send. */
-export function bodyOf(parts: readonly string[]): string | Buffer {
+/** A request's body. */
+export type Body = string | Buffer | ImageBody
+
+/**
+ * A body with images. They are copied into it when it is sent: until then all questions about an image share its bytes.
+ */
+export class ImageBody {
+  /** Bytes besides those of the images. */
+  readonly ownLength: number
+  /** Rough tokens of the images. */
+  readonly tokens: number
+  readonly #parts: readonly string[]
+
+  constructor(parts: readonly string[], images: readonly RenderedImage[]) {
+    let length = 0
+    for (const part of parts) length += Buffer.byteLength(part)
+    for (const { bytes } of images) length -= bytes?.base64.length ?? 0
+    this.ownLength = length
+    this.tokens = images.reduce((sum, { tokens }) => sum + tokens, 0)
+    this.#parts = parts
+  }
+
+  toBytes(): Buffer {
+    return bytesOf(this.#parts)
+  }
+}
+
+/** Joins parts of JSON into the body to send. `images`: those of its questions. */
+export function bodyOf(parts: readonly string[], images: readonly RenderedImage[] = noImages): Body {
+  if (images.length > 0) return new ImageBody(parts, images)
   let length = 0
   for (const part of parts) length += part.length
   return length <= textLength ? parts.join('') : bytesOf(parts)
@@ -25,12 +54,50 @@ export function questionJson(input: Rendered): readonly string[] {
 }
 
 function writeMessage(message: Message, before: string, after: string, parts: string[]): void {
-  parts.push(`${before}{"role":${JSON.stringify(message.role)},"content":"`)
-  for (const piece of RenderedMessage.piecesOf(message))
-    if (typeof piece === 'string') quote(piece, '', '', parts)
-    else if (typeof piece.json === 'string') parts.push(piece.json)
-    else for (const part of piece.json) parts.push(part)
+  const start = `${before}{"role":${JSON.stringify(message.role)},"content":`
+  if (RenderedMessage.imagesOf(message).length > 0) {
+    parts.push(`${start}[`)
+    writeParts(RenderedMessage.piecesOf(message), parts)
+    parts.push(`]}${after}`)
+    return
+  }
+  parts.push(`${start}"`)
+  for (const piece of RenderedMessage.piecesOf(message)) writePiece(piece as TextPiece, parts)
   parts.push(`"}${after}`)
+}
+
+function writePiece(piece: TextPiece, parts: string[]): void {
+  if (typeof piece === 'string') quote(piece, '', '', parts)
+  else if (typeof piece.json === 'string') parts.push(piece.json)
+  else for (const part of piece.json) parts.push(part)
+}
+
+/** Content with images: a part for each, and one for the texts between two of them. */
+function writeParts(pieces: readonly Piece[], parts: string[]): void {
+  let before = ''
+  let isOpen = false
+  for (const piece of pieces) {
+    if (isImage(piece)) {
+      if (isOpen) parts.push('"}')
+      isOpen = false
+      writeImage(piece.image, before, parts)
+    } else if ((typeof piece === 'string' ? piece : piece.text) === '') continue
+    else {
+      if (!isOpen) parts.push(`${before}{"type":"text","text":"`)
+      isOpen = true
+      writePiece(piece, parts)
+    }
+    before = ','
+  }
+  if (isOpen) parts.push('"}')
+}
+
+function writeImage({ bytes, mediaType, url, detail }: RenderedImage, before: string, parts: string[]): void {
+  parts.push(`${before}{"type":"image_url","image_url":{"url":"`)
+  // Letters of base64 need no escape.
+  if (bytes) parts.push(`data:${mediaType};base64,`, bytes.base64)
+  else parts.push(JSON.stringify(url).slice(1, -1))
+  parts.push(detail === undefined ? '"}}' : `","detail":"${detail}"}}`)
 }
 
 function quote(text: string, before: string, after: string, parts: string[]): void {
@@ -116,22 +183,91 @@ export interface LongText {
   readonly json: readonly string[]
 }
 
+type TextPiece = string | KnownText | LongText
+
+/** An image in a message's content. */
+export interface ImagePiece {
+  readonly text: ''
+  readonly image: RenderedImage
+}
+
 /** A part of a message's content. */
-export type Piece = string | KnownText | LongText
+export type Piece = TextPiece | ImagePiece
+
+export const isImage = (piece: Piece): piece is ImagePiece => typeof piece === 'object' && 'image' in piece
+
+/** What is known of an image that a question shows. */
+export interface ImageHandle {
+  readonly sha256: string
+  readonly size: number
+  readonly mediaType?: string
+  /** The address that the server fetches. */
+  readonly url?: string
+}
+
+/** An image as it is sent. */
+export interface RenderedImage extends ImageHandle {
+  /** Absent: `url` is sent. */
+  readonly bytes?: ImageBytes
+  readonly detail?: 'auto' | 'low' | 'high'
+  /** A rough count. */
+  readonly tokens: number
+}
+
+const noImages: readonly RenderedImage[] = Object.freeze([])
+
+const handleOf = ({ sha256, size, mediaType, url }: RenderedImage): ImageHandle => ({
+  sha256,
+  size,
+  ...(mediaType !== undefined && { mediaType }),
+  ...(url !== undefined && { url }),
+})
+
+/** The images of a rendered question, in order. Most have none. */
+export function imagesOfInput(input: RenderedInput[keyof RenderedInput]): readonly RenderedImage[] {
+  if (typeof input === 'string') return noImages
+  if ('question' in input) return imagesOfInput(input.question)
+  let found = noImages
+  for (const message of input) {
+    if (typeof message === 'string') return noImages
+    const own = RenderedMessage.imagesOf(message)
+    if (own.length > 0) found = [...found, ...own]
+  }
+  return found
+}
+
+/** The question with handles in place of its images, for what keeps it longer than the bytes are kept. */
+export function withoutImageBytes<I extends RenderedInput[keyof RenderedInput]>(input: I): I {
+  if (imagesOfInput(input).length === 0) return input
+  if (typeof input === 'object' && 'question' in input)
+    return { ...input, question: withoutImageBytes(input.question) }
+  return (input as readonly Message[]).map((message) => ({ ...message })) as unknown as I
+}
 
 /** A message that keeps the pieces of its content: joining them copies them and may double their bytes. */
 export class RenderedMessage implements Message {
   readonly role: string
+  /** The text, without the images. */
   readonly content: string
-  // Private, so that JSON and comparisons only see role and content.
+  /** Only there if there are any. */
+  declare readonly images?: readonly ImageHandle[]
+  // Private, so that JSON and comparisons only see role, content and handles.
   readonly #pieces: readonly Piece[]
 
-  constructor(role: string, pieces: readonly Piece[]) {
+  /** `hasImages`: looking for them would cost every question something. */
+  constructor(role: string, pieces: readonly Piece[], hasImages = false) {
     this.role = role
     let content = ''
     for (const piece of pieces) content += typeof piece === 'string' ? piece : piece.text
     this.content = content
     this.#pieces = pieces
+    if (hasImages) this.images = pieces.filter(isImage).map(({ image }) => handleOf(image))
+  }
+
+  /** The images of a message's content, in order. */
+  static imagesOf(message: Message): readonly RenderedImage[] {
+    if (!(#pieces in message) || message.images === undefined) return noImages
+    return message.#pieces.filter(isImage).map(({ image }) => image)
   }
 
   /** The pieces of a message's content, in order. */

@@ -1,4 +1,6 @@
 import { questionBytes } from '../interface/ask.ts'
+import { type Body, ImageBody } from '../interface/question-json.ts'
+import type { LateBody } from '../transport/transport.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
 /** The load of a call on a server. */
@@ -12,10 +14,17 @@ export interface Load {
 export const estimatedTokens = (bytes: number): number => Math.ceil(bytes / 4)
 
 /** The load of a call. `generated`: tokens that may be generated for all of its questions. */
-export const loadOf = (body: string | Buffer, questions = 1, generated = 0): Load => ({
+export const loadOf = (body: Body, questions = 1, generated = 0): Load => ({
   questions,
-  tokens: estimatedTokens(typeof body === 'string' ? Buffer.byteLength(body) : body.length) + generated,
+  tokens: tokensOfBody(body) + generated,
 })
+
+function tokensOfBody(body: Body): number {
+  if (typeof body === 'string') return estimatedTokens(Buffer.byteLength(body))
+  return body instanceof ImageBody
+    ? estimatedTokens(body.ownLength) + body.tokens
+    : estimatedTokens(body.length)
+}
 
 /**
  * What one model has in flight at one server, within limits. Capacity can be reserved for a load that is too large for what is
@@ -134,6 +143,9 @@ export class QueueMemory {
   }
 }
 
-/** Memory of a request body; a string may take two bytes per character. */
-export const bytesOfBody = (body: string | Buffer | null): number =>
-  typeof body === 'string' ? 2 * body.length : (body?.length ?? 0)
+/** Memory of a request body; a string may take two bytes per character. Images belong to their sample until they are sent. */
+export function bytesOfBody(body: string | Buffer | LateBody | null): number {
+  if (typeof body === 'string') return 2 * body.length
+  if (body === null) return 0
+  return 'ownLength' in body ? 2 * body.ownLength : body.length
+}

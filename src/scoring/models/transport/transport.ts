@@ -1,12 +1,19 @@
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { UpstreamError } from './upstream-error.ts'
 
+/** A body that is only written when it is sent. */
+export interface LateBody {
+  /** Bytes that it holds until then. */
+  readonly ownLength: number
+  toBytes(): Buffer
+}
+
 /** A request to a server. */
 export interface HttpMessage {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly headers: Record<string, string>
-  readonly body: string | Buffer | null
+  readonly body: string | Buffer | LateBody | null
 }
 
 /** A complete reply. `retryAfter` is the raw header; '' if there was none. */
@@ -123,7 +130,12 @@ class Sending implements Exchange, Dispatcher.DispatchHandler {
     this.#isUnderWay = true
     underWay += 1
     try {
-      pool.dispatch(message, this)
+      const { body } = message
+      const isLate = typeof body === 'object' && body !== null && 'toBytes' in body
+      pool.dispatch(
+        isLate ? { ...message, body: body.toBytes() } : (message as Dispatcher.DispatchOptions),
+        this,
+      )
     } catch (error) {
       this.onError(error as Error)
     }

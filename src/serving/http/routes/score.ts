@@ -23,6 +23,12 @@ const body = z.strictObject({
     .array(z.unknown())
     .min(1)
     .meta({ items: jsonSchemaOf(nativeSample) }),
+  images: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe(
+      'Images that parts refer to as `sha256:HASH`: data URLs by the SHA-256 of their bytes, in hex. Sixteen answers to one image then carry it once.',
+    ),
   training_step: z
     .int()
     .min(0)
@@ -43,11 +49,11 @@ const ndjson = 'application/x-ndjson'
 export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): void {
   const schema = { tags: ['score'], summary: 'Score samples with a reward', body }
   app.post('/v1/score', { schema, config: { rows: ['samples'] } }, async (request, reply) => {
-    const { reward, samples, training_step: trainingStep, run, explain } = request.body
+    const { reward, samples, images, training_step: trainingStep, run, explain } = request.body
     if (explain && samples.length > maxExplained)
       throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${maxExplained} samples per request`)
     limits.takeSamples(request, reply, samples.length)
-    const reading = readNativeRows(samples, nonJsonLiteralsOf(request))
+    const reading = readNativeRows(samples, nonJsonLiteralsOf(request), images)
     const rows = reading instanceof Promise ? await reading : reading
     const explanation = explain ? new Explanation() : null
     const job: GatewayJob = {
