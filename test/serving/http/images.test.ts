@@ -279,7 +279,7 @@ t.test('each type is read by its first bytes, whatever the data URL says', async
     'image/gif': Buffer.concat([Buffer.from('GIF89a\x28\x00\x1e\x00', 'latin1'), Buffer.alloc(40)]),
     'image/jpeg': bytes('ffd8ff e00004 4142 ffee0003 41 ff ffc0000b 08 001e 0028 03'),
     'image/webp': Buffer.concat([
-      Buffer.from('RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x27\0\0\x1d\0\0', 'latin1'),
+      Buffer.from('RIFF____WEBPVP8X\x0a\0\0\0\0\0\0\0\x27\0\0\x1d\0\0', 'latin1'),
       Buffer.alloc(40),
     ]),
   }
