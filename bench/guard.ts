@@ -1,7 +1,7 @@
 /** Processor time of the guard for a judge's question about an answer of 2 KB: rendering, identity, refusal and echoes. */
 import { prompt } from '../src/contract/index.ts'
 import type { Sample } from '../src/core/sample/sample.ts'
-import { echoesOf, isRefused } from '../src/scoring/engine/guard/answers.ts'
+import { echoesOf, refusal } from '../src/scoring/engine/guard/answers.ts'
 import { guardQuestion } from '../src/scoring/engine/guard/guarded-question.ts'
 import { fullGuard } from '../src/scoring/models/interface/model-config.ts'
 
@@ -34,7 +34,7 @@ for (const [name, unit] of Object.entries(texts)) {
         extraInfo: {},
       }
       const asked = prompt`Is the answer right?\nQuestion: ${question}\nReference: ${'16'}\nAnswer: ${response}\nReply 1 or 0.`
-      if (isRefused(sample)) continue
+      if (refusal(sample, undefined)) continue
       const { input } = guardQuestion('generate', asked, 'a secret of some length', 'identity', fullGuard)
       length += echoesOf(sample).length + JSON.stringify(input).length
     }

@@ -1,9 +1,17 @@
 import { z } from 'zod'
-import { type ChatPrompt, chat, conversation, defineModelReward, type Prompt } from '../src/contract/index.ts'
+import {
+  type ChatPrompt,
+  chat,
+  conversation,
+  defineModelReward,
+  finalAnswer,
+  judgeOptions,
+  type Prompt,
+} from '../src/contract/index.ts'
 
 /**
- * Pays the number that a scalar (Bradley-Terry) reward model gives the conversation, within `range`.
- * Critiques of the steps named in `after` follow the response.
+ * Pays the number that a scalar (Bradley-Terry) reward model gives the conversation, within `range`. The model is shown
+ * the answer after the thinking. Critiques of the steps named in `after` follow it.
  *
  * Invalid: a row without a question, and a number outside of `range`.
  */
@@ -13,15 +21,22 @@ export default defineModelReward({
   options: z.strictObject({
     /** The range of the model's answers. A number outside of it is a failure. */
     range: z.tuple([z.number(), z.number()]).default([-100, 100]),
+    /** `full_response`: with the thinking, for models that were trained on it. */
+    shows: z.enum(['response', 'full_response']).default('response'),
+    thinking: judgeOptions.thinking,
   }),
+  thinking: ({ shows, thinking }) => (shows === 'response' ? thinking : undefined),
   range: ({ range: [low, high] }) => [low, high],
-  rm_preprocess({ sample, earlier }): ChatPrompt {
+  rm_preprocess({ sample, earlier, options: { shows, thinking } }): ChatPrompt {
+    const { text, flags } = finalAnswer(sample, thinking)
+    const isWhole = shows === 'full_response'
     const critiques = Object.values(earlier).flatMap(({ texts }) => texts)
     // Bare turns: the model was trained on nothing else, and it would score a fence as part of the text.
     const answer: Prompt = {
       kind: 'prompt',
       literals: ['', ...critiques.map(() => '\n\n'), ''],
-      values: [sample.response, ...critiques],
+      values: [isWhole ? sample.response : text, ...critiques],
+      ...(!isWhole && flags.length > 0 && { flags }),
     }
     return chat(...conversation(sample), { role: 'assistant', content: answer })
   },

@@ -1,5 +1,6 @@
 import { type ZodType, z } from 'zod'
 import type { AnsweredCall, Json, Sample, Score } from '../core/sample/sample.ts'
+import type { Thinking } from './final-answer.ts'
 import type { ChatPrompt, Prompt } from './prompt.ts'
 
 /** Lowest and highest legal score, inclusive. Infinite ends are allowed; a score itself is always finite. */
@@ -167,6 +168,11 @@ interface Asking<A extends AskName, O> {
   readonly ask: A
   /** Constrains the model's output so that the answer can be read. If absent: no constraint. */
   readonly reply?: Reply | ((options: O) => Reply | undefined)
+  /**
+   * Set if the question shows `finalAnswer(sample, thinking)` in place of the response. A response without a final
+   * answer is then refused as an empty one is.
+   */
+  readonly thinking?: Thinking | ((options: O) => Thinking | undefined)
 }
 
 interface AsksRow<A extends AskName, T, O> extends Asking<A, O> {

@@ -38,6 +38,15 @@ export {
   type TokenLogprob,
   type Verdict,
 } from './define.ts'
+export { type FinalAnswer, finalAnswer, type Thinking } from './final-answer.ts'
+export {
+  type JudgePromptOptions,
+  type JudgeValue,
+  judgeOptions,
+  judgePrompt,
+  judgeTemplate,
+  type TokenBudgets,
+} from './judge-prompt.ts'
 export {
   BadSample,
   type ChatPrompt,

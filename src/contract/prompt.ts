@@ -203,6 +203,8 @@ export interface Prompt {
   readonly images?: readonly PromptImage[]
   /** The number of scores that a process reward model must return. If absent: any number. */
   readonly steps?: number
+  /** Flags of a score that comes of this question, such as `cut:transcript`. */
+  readonly flags?: readonly string[]
 }
 
 /** The messages of a judge's conversation. A plain string is the author's own text. */
@@ -347,6 +349,12 @@ export function fill(
     parts.literal(around[at + 1] ?? '')
   }
   return promptOf(parts)
+}
+
+/** The placeholders of a template in order, each with the text before it. */
+export function namesIn(template: string): readonly { readonly name: string; readonly before: string }[] {
+  const { around, names } = slotsOf(template)
+  return names.map((name, at) => ({ name, before: around[at] ?? '' }))
 }
 
 /** A template's placeholders and the texts around them (one more than placeholders). */

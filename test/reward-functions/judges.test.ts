@@ -122,13 +122,26 @@ t.test(
       '6 * 7?',
       '42',
     ])
-    t.strictSame(asked({ response: 'a', prompt: 'q', options: { template: '{answer}|{question}|{x}' } }), {
+    const boxed = '{answer}|{question}|\\boxed{x}^{n}'
+    t.strictSame(asked({ response: 'a', prompt: 'q', options: { template: boxed } }), {
       kind: 'prompt',
-      literals: ['', '|', '|{x}'],
+      literals: ['', '|', '|\\boxed{x}^{n}'],
       values: ['a', 'q'],
     })
   },
 )
+
+t.test('a template that names no value is refused, and the known ones are named', async (t) => {
+  const judges = { critique, 'listwise-judge': listwiseJudge, 'pairwise-judge': pairwiseJudge }
+  t.throws(() => asked({ options: { template: '{qestion} {answer}' } }), {
+    message:
+      /\{qestion\} is no value that a template knows; did you mean 'question'\?; there are \{question\}/,
+  })
+  for (const [name, judge] of Object.entries(judges))
+    t.throws(() => judge.options.parse({ template: 'Q: {question} {transcipt}' }), name)
+  const published = { mode: 'published', template: '{qestion} {answer}' }
+  t.strictSame((asked({ prompt: 'q', response: 'a', options: published }) as Prompt).values, ['a'])
+})
 
 t.test('yes-no-judge: an empty answer is wrong without a call', async (t) => {
   t.equal(asked({ response: ' \n' }), 0)

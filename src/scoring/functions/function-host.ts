@@ -1,5 +1,5 @@
 import type { Earlier } from '../../contract/define.ts'
-import type { AskName, Asks, FunctionKind, Range, Reply } from '../../contract/index.ts'
+import type { AskName, Asks, FunctionKind, Range, Reply, Thinking } from '../../contract/index.ts'
 import type { Failure, Json, Sample, Score } from '../../core/sample/sample.ts'
 
 /** What the main thread knows about a function. The executor that loaded it sends this. */
@@ -26,6 +26,8 @@ export interface BoundFunction {
   readonly range: Range
   readonly parts: readonly string[]
   readonly reply?: Reply
+  /** The question shows the final answer only: a response without one is refused. */
+  readonly thinking?: Thinking
   /** Advice for the author of the options: a sentence without its full stop. */
   readonly warning?: string
 }

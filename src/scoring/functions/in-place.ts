@@ -93,6 +93,10 @@ function isLong({ op, rows, answer }: Extract<FunctionJob, { type: 'call' }>): b
     left -= sample.response.length + (sample.rmPrompt?.length ?? 0)
     if (typeof sample.prompt === 'string') left -= sample.prompt.length
     else for (const { content } of sample.prompt) left -= content.length
+    for (const { content, reasoning = '', toolCalls = [] } of sample.turns ?? []) {
+      left -= content.length + reasoning.length
+      for (const { arguments: given } of toolCalls) left = lessJson(left, given)
+    }
     left = lessJson(left, sample.groundTruth)
     for (const name in earlier) for (const text of earlier[name]?.texts ?? []) left -= text.length
   }

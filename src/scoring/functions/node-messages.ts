@@ -1,5 +1,5 @@
 import { askNames } from '../../contract/define.ts'
-import type { FunctionKind, Range, Reply } from '../../contract/index.ts'
+import type { FunctionKind, Range, Reply, Thinking } from '../../contract/index.ts'
 import type { FailureKind, Json, Score } from '../../core/sample/sample.ts'
 import { listOf, MalformedMessage, objectOf, textOf } from './frames.ts'
 import type { CallResult, CallRow } from './function-host.ts'
@@ -23,6 +23,7 @@ interface EncodedOther {
     readonly range: readonly string[]
     readonly parts: readonly string[]
     readonly reply?: Reply
+    readonly thinking?: unknown
   }
   readonly refused?: Extract<JobResult, { type: 'refused' }>['problems']
   readonly invalid?: string
@@ -202,7 +203,7 @@ function readDescription(encoded: unknown, name: string): JobResult {
 }
 
 function readBound(encoded: unknown): JobResult {
-  const { range, parts, reply } = objectOf(encoded, 'bound options are not an object')
+  const { range, parts, reply, thinking } = objectOf(encoded, 'bound options are not an object')
   const [low = Number.NaN, high = Number.NaN] = listOf(range, 'a range is not a list').map(Number)
   if (!(low <= high)) throw new MalformedMessage('a range is not two ascending numbers')
   const limits: Range = [low, high]
@@ -211,7 +212,9 @@ function readBound(encoded: unknown): JobResult {
   )
   const read =
     reply === undefined ? {} : { reply: objectOf(reply, 'a reply is not an object') as unknown as Reply }
-  return { type: 'bound', bound: { range: limits, parts: names, ...read } }
+  const shown: { readonly thinking?: Thinking } =
+    thinking === undefined ? {} : { thinking: thinking === 'opened' ? 'opened' : 'auto' }
+  return { type: 'bound', bound: { range: limits, parts: names, ...read, ...shown } }
 }
 
 function readRefused(encoded: unknown): JobResult {

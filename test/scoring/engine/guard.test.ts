@@ -1,12 +1,7 @@
 import t from 'tap'
 import { chat, prompt } from '../../../src/contract/index.ts'
 import { drained } from '../../../src/core/slices.ts'
-import {
-  echoesOf,
-  isNoAnswer,
-  isRefused,
-  withoutThoughts,
-} from '../../../src/scoring/engine/guard/answers.ts'
+import { echoesOf, isNoAnswer, refusal, withoutThoughts } from '../../../src/scoring/engine/guard/answers.ts'
 import { withoutInvisible } from '../../../src/scoring/engine/guard/characters.ts'
 import { guardQuestion } from '../../../src/scoring/engine/guard/guarded-question.ts'
 import { mayStartTurn, neutralised, turn } from '../../../src/scoring/engine/guard/look-alikes.ts'
@@ -193,10 +188,10 @@ t.test('an answer without content is refused, unless the ground truth has no con
   ]
   answers.push('\\boxed{0}', "Let's solve this: 4", 'Solutions', '{"a":1}', '€')
   for (const text of answers) t.notOk(isNoAnswer(text), text)
-  t.ok(isRefused(sampleOf('.', { groundTruth: '' })), 'a blank truth is none')
-  t.notOk(isRefused(sampleOf('.', { groundTruth: '.' })))
-  t.notOk(isRefused(sampleOf('{', { groundTruth: { target: ['{', '}'] } })))
-  t.ok(isRefused(sampleOf('.', { groundTruth: { target: '42', note: '' } })))
+  t.strictSame(refusal(sampleOf('.', { groundTruth: '' }), undefined), ['refused'], 'a blank truth is none')
+  t.equal(refusal(sampleOf('.', { groundTruth: '.' }), undefined), null)
+  t.equal(refusal(sampleOf('{', { groundTruth: { target: ['{', '}'] } }), undefined), null)
+  t.strictSame(refusal(sampleOf('.', { groundTruth: { target: '42', note: '' } }), undefined), ['refused'])
 })
 
 t.test('an echoed prompt and a leaked reference are flagged', async (t) => {

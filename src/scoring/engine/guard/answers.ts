@@ -1,4 +1,4 @@
-import { type Generation, lastUserText } from '../../../contract/index.ts'
+import { finalAnswer, type Generation, lastUserText, type Thinking } from '../../../contract/index.ts'
 import type { Json, Sample } from '../../../core/sample/sample.ts'
 import { afterThink } from '../../../grading/tags.ts'
 
@@ -40,9 +40,19 @@ export function isNoAnswer(text: string): boolean {
   return opener.test(bare.replace(ends, '').replace(/\s+/g, ' '))
 }
 
-/** Whether a sample's answer has no content. False if a non-blank ground truth is such a text itself. */
-export function isRefused({ response, groundTruth }: Sample): boolean {
-  return isNoAnswer(response) && !textsOf(groundTruth).some((text) => text.trim() !== '' && isNoAnswer(text))
+/** The answer that a judge's question shows: with `thinking`, what follows the thinking. */
+export const shownAnswer = (sample: Sample, thinking: Thinking | undefined): string =>
+  thinking === undefined ? sample.response : finalAnswer(sample, thinking).text
+
+/**
+ * The flags of an answer without content, which no judge needs to see; null: it has content, or a non-blank ground truth
+ * has none either.
+ */
+export function refusal(sample: Sample, thinking: Thinking | undefined): readonly string[] | null {
+  if (!isNoAnswer(shownAnswer(sample, thinking))) return null
+  if (textsOf(sample.groundTruth).some((text) => text.trim() !== '' && isNoAnswer(text))) return null
+  const isThought = thinking !== undefined && !isNoAnswer(sample.response)
+  return isThought ? ['refused', 'no_final_answer'] : ['refused']
 }
 
 /** The strings in a ground truth: itself, the items of a list, the values of an object and of its lists. */

@@ -120,10 +120,21 @@ export function judgeQuery(
     noticed() {
       const noticed = questions.noticed()
       const isPartial = leavesOutTurns(question, rows)
-      if (!isCut && !isPartial) return noticed
-      return [...noticed, ...(isCut ? ['truncated'] : []), ...(isPartial ? ['turns_unseen'] : [])]
+      const own = flagsIn(question)
+      if (!isCut && !isPartial && own.length === 0) return noticed
+      return [...noticed, ...(isCut ? ['truncated'] : []), ...(isPartial ? ['turns_unseen'] : []), ...own]
     },
   }
+}
+
+/** The flags that the author's question brings. */
+function flagsIn(question: Asks[AskName]['input']): readonly string[] {
+  if (typeof question === 'string') return []
+  if (!('kind' in question)) return 'question' in question ? flagsIn(question.question) : []
+  if (question.kind === 'prompt') return question.flags ?? []
+  return question.messages.flatMap(({ content }) =>
+    typeof content === 'string' ? [] : (content.flags ?? []),
+  )
 }
 
 /** Asks one model and reads its answer with the author's rm_postprocess. Never rejects. */

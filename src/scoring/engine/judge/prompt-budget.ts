@@ -6,6 +6,7 @@ import { allOrNone, type CancelToken } from '../../models/interface/cancel-token
 import { imagesOfInput } from '../../models/interface/question-json.ts'
 import type { PlanStep, PromptBudget } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
+import { shownAnswer } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
 
 type Question = Asks[AskName]['input']
@@ -69,7 +70,8 @@ export async function withinBudget(
 export async function overflows(context: StepContext, step: PlanStep, { sample }: CallRow): Promise<boolean> {
   for (const [model, budget] of step.budgets) {
     if (budget.onLong === 'truncate_middle') continue
-    const tokens = await tokensOf(context, model, budget, sample.response)
+    const answer = shownAnswer(sample, step.function.thinking)
+    const tokens = await tokensOf(context, model, budget, answer)
     if (tokens > budget.maxTokens) return true
   }
   return false

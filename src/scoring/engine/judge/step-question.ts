@@ -8,7 +8,7 @@ import type { CallRow } from '../../functions/function-host.ts'
 import { fullGuard, type GuardConfig } from '../../models/interface/model-config.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
-import { echoesOf, isRefused } from '../guard/answers.ts'
+import { echoesOf, refusal } from '../guard/answers.ts'
 import {
   type GuardedQuestion,
   guardQuestion,
@@ -29,10 +29,11 @@ const guardsOf = memoizeByObject(({ guards }: PlanStep) => {
 /** The low end of the range for an answer without content; null if a judge has to be asked. */
 export function refusedTerm(context: StepContext, step: PlanStep, { sample }: CallRow): Term | null {
   const [low] = step.function.range
-  if (!guardsOf(step).refuse || step.critique || !Number.isFinite(low) || !isRefused(sample)) return null
-  if (answersInParts(sample)) return null
+  if (!guardsOf(step).refuse || step.critique || !Number.isFinite(low)) return null
+  const flags = refusal(sample, step.function.thinking)
+  if (flags === null || answersInParts(sample)) return null
   emitGuarded(context, step, ['refused'])
-  return scoredTerm(context, step, { value: low, flags: ['refused'] })
+  return scoredTerm(context, step, { value: low, flags })
 }
 
 /** A step's question, as each of its models gets it. */

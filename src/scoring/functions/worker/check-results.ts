@@ -136,9 +136,8 @@ function promptText(value: unknown, left: { length: number }): Text {
     const literals = texts(given.literals, 'literals', left)
     const values = texts(given.values, 'values', left, 0)
     if (literals.length !== values.length + 1) throw wrong('a prompt whose literals and values do not match')
-    const { mayBeEmpty, steps, images } = given
-    if (mayBeEmpty === undefined && steps === undefined && images === undefined)
-      return { kind: 'prompt', literals, values }
+    const { mayBeEmpty, steps, images, flags } = given
+    if ((mayBeEmpty ?? steps ?? images ?? flags) === undefined) return { kind: 'prompt', literals, values }
     return {
       kind: 'prompt',
       literals,
@@ -146,6 +145,7 @@ function promptText(value: unknown, left: { length: number }): Text {
       ...(mayBeEmpty !== undefined && { mayBeEmpty: places(mayBeEmpty) }),
       ...(steps !== undefined && { steps: places([steps])[0] ?? 0 }),
       ...(images !== undefined && { images: imagesAt(images, values) }),
+      ...(flags !== undefined && { flags: checkFlags(flags) }),
     }
   }
   if (given.kind === 'chat' && Array.isArray(given.messages) && given.messages.length > 0) {

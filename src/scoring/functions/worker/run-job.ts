@@ -229,8 +229,13 @@ export function bind(fn: RewardFunction, text: string): JobResult {
     if (typeof fn.truth(options)?.safeParse !== 'function')
       return refused('the `truth` of the function gives no zod schema for these options')
     const reply = !('ask' in fn) ? undefined : typeof fn.reply === 'function' ? fn.reply(options) : fn.reply
+    const shown = 'ask' in fn ? fn.thinking : undefined
+    const thinking = typeof shown === 'function' ? shown(options) : shown
     const limits: Range = [low as number, high as number]
-    return { type: 'bound', bound: { range: limits, parts: [...parts], ...(reply && { reply }) } }
+    return {
+      type: 'bound',
+      bound: { range: limits, parts: [...parts], ...(reply && { reply }), ...(thinking && { thinking }) },
+    }
   } catch (error) {
     return refused(`the function ${errorPlace(error)}`)
   }
