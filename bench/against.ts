@@ -1,6 +1,9 @@
 /**
  * CPU per sample of this build against another one's: rules and judged samples, singly and in batches, in interleaved rounds.
  * `--old FOLDER` is a built checkout. Prints the ratio of each shape with its 95 % interval (Student's t of the logarithms).
+ *
+ * Two processes of one build differ by up to a tenth, however long they are measured: by what was compiled when, and where it
+ * lies in memory. So all servers are started anew several times, and the interval is that of the starts.
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -11,16 +14,19 @@ import { prose } from './prose.ts'
 const { values } = parseArgs({
   options: {
     old: { type: 'string' },
-    rounds: { type: 'string', default: '10' },
+    starts: { type: 'string', default: '6' },
+    /** In each start. */
+    rounds: { type: 'string', default: '4' },
     /** How much is sent in a round; what comes before the rounds is as much again, so that little is still compiled in them. */
     times: { type: 'string', default: '1' },
   },
 })
 if (values.old === undefined) throw new Error('name a built checkout: --old FOLDER')
+const starts = Number(values.starts)
 const rounds = Number(values.rounds)
 const times = Number(values.times)
-/** Student's t for 95 %, by degrees of freedom; beyond ten rounds nearly constant. */
-const t95 = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26][rounds - 2] ?? 2.2
+/** Student's t for 95 %, by degrees of freedom; beyond ten starts nearly constant. */
+const t95 = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26][starts - 2] ?? 2.2
 
 let serial = 0
 const ruled = () => ({
@@ -57,11 +63,6 @@ const start = (folder: string, config: string, port: number): Promise<MeasuredPr
   const command = ['node', '--max-semi-space-size=64', join(folder, 'dist/src/cli/main.js'), ...serve]
   return startMeasured(command, port, '/livez', { BENCH_JUDGE: judge.url })
 }
-const servers = {
-  rule: { old: await start(values.old, 'rule', 8475), new: await start('.', 'rule', 8476) },
-  judged: { old: await start(values.old, 'judged', 8477), new: await start('.', 'judged', 8478) },
-}
-
 async function costOf(server: MeasuredProcess, shape: Shape, count: number): Promise<number> {
   const bodies = Array.from({ length: count }, () =>
     JSON.stringify({ reward: shape.reward, samples: Array.from({ length: shape.size }, shape.sample) }),
@@ -77,27 +78,42 @@ async function costOf(server: MeasuredProcess, shape: Shape, count: number): Pro
   return ((server.cpuSeconds() - before) * 1000) / (count * shape.size)
 }
 
-for (const shape of shapes) {
-  const pair = servers[shape.reward]
-  for (const server of [pair.old, pair.new]) await costOf(server, shape, 2 * times * shape.count)
-  const logs: number[] = []
-  const costs = { old: 0, new: 0 }
-  for (let round = 0; round < rounds; round++) {
-    const order = round % 2 === 0 ? (['old', 'new'] as const) : (['new', 'old'] as const)
-    const cost = { old: 0, new: 0 }
-    for (const which of order) cost[which] = await costOf(pair[which], shape, times * shape.count)
-    costs.old += cost.old / rounds
-    costs.new += cost.new / rounds
-    logs.push(Math.log(cost.new / cost.old))
+interface Seen {
+  /** Milliseconds of each round. */
+  readonly costs: { readonly old: number[]; readonly new: number[] }
+  /** The mean logarithm of the ratio in each start. */
+  readonly logs: number[]
+}
+const seen = new Map<Shape, Seen>(shapes.map((shape) => [shape, { costs: { old: [], new: [] }, logs: [] }]))
+const mean = (list: readonly number[]): number => list.reduce((sum, one) => sum + one, 0) / list.length
+
+for (let begun = 0; begun < starts; begun++) {
+  const servers = {
+    rule: { old: await start(values.old, 'rule', 8475), new: await start('.', 'rule', 8476) },
+    judged: { old: await start(values.old, 'judged', 8477), new: await start('.', 'judged', 8478) },
   }
-  const mean = logs.reduce((sum, one) => sum + one, 0) / rounds
-  const deviation = Math.sqrt(logs.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (rounds - 1))
-  const [low, high] = [-1, 1].map((sign) => Math.exp(mean + (sign * t95 * deviation) / Math.sqrt(rounds)))
+  for (const [shape, { costs, logs }] of seen) {
+    const pair = servers[shape.reward]
+    for (const server of [pair.old, pair.new]) await costOf(server, shape, 2 * times * shape.count)
+    const ratios: number[] = []
+    for (let round = 0; round < rounds; round++) {
+      const order = (begun + round) % 2 === 0 ? (['old', 'new'] as const) : (['new', 'old'] as const)
+      const cost = { old: 0, new: 0 }
+      for (const which of order) cost[which] = await costOf(pair[which], shape, times * shape.count)
+      for (const which of order) costs[which].push(cost[which])
+      ratios.push(Math.log(cost.new / cost.old))
+    }
+    logs.push(mean(ratios))
+  }
+  await Promise.all(Object.values(servers).flatMap((pair) => [pair.old.stop(), pair.new.stop()]))
+}
+await judge.stop()
+
+for (const [{ name }, { costs, logs }] of seen) {
+  const middle = mean(logs)
+  const deviation = Math.sqrt(logs.reduce((sum, one) => sum + (one - middle) ** 2, 0) / (starts - 1))
+  const [low, high] = [-1, 1].map((sign) => Math.exp(middle + (sign * t95 * deviation) / Math.sqrt(starts)))
   process.stdout.write(
-    `${shape.name}: ${costs.old.toFixed(4)} ms, now ${costs.new.toFixed(4)}; ratio ${Math.exp(mean).toFixed(3)} (95 %: ${low?.toFixed(3)} to ${high?.toFixed(3)})\n`,
+    `${name}: ${mean(costs.old).toFixed(4)} ms, now ${mean(costs.new).toFixed(4)}; ratio ${Math.exp(middle).toFixed(3)} (95 %: ${low?.toFixed(3)} to ${high?.toFixed(3)})\n`,
   )
 }
-await Promise.all([
-  ...Object.values(servers).flatMap((pair) => [pair.old.stop(), pair.new.stop()]),
-  judge.stop(),
-])
