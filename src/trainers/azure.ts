@@ -67,8 +67,8 @@ type Answer =
   | { readonly problem: string }
 
 /**
- * Returns the answer, or why there is none: a turn with only tool calls is not an empty answer. Throws RG_REQUEST_INVALID
- * if the sample has none of the known fields.
+ * Returns the answer, or why there is none: a turn of tool calls is one, and its text is empty. Throws RG_REQUEST_INVALID if
+ * the sample has none of the known fields.
  */
 function answerOf(sample: GradedSample): Answer {
   if (textFields.every((field) => sample[field] === undefined)) {
@@ -80,21 +80,23 @@ function answerOf(sample: GradedSample): Answer {
   const { output_text, output_json, output_tools, choices, content } = sample
   const message = choices?.[0]?.message
   const given = output_text ?? message?.content ?? content
+  const isJson = given == null && output_json != null
+  if (isJson && isDeeperThan(output_json, maxDepth))
+    return { problem: `sample.output_json: nested deeper than ${maxDepth}` }
   const calls = output_tools?.filter((call) => !isItem(call))
   const said = readTurns([
-    { ...message, role: 'assistant', content: given, ...(calls && { tool_calls: calls }) },
+    {
+      ...message,
+      role: 'assistant',
+      content: isJson ? JSON.stringify(output_json) : given,
+      ...(calls && { tool_calls: calls }),
+    },
     ...(output_tools ?? []).filter(isItem),
   ])
   if ('problem' in said) return said
-  const [turn] = said.turns
-  const callsTools = said.turns.length > 1 || turn?.toolCalls !== undefined
-  if (given != null && ((turn?.content ?? '') !== '' || turn?.parts || !callsTools)) return said
-  if (isDeeperThan(output_json, maxDepth))
-    return { problem: `sample.output_json: nested deeper than ${maxDepth}` }
-  if (output_json != null)
-    return { turns: [{ role: 'assistant', content: JSON.stringify(output_json) }], flag: 'output_json' }
-  const problem = callsTools ? 'is only tool calls, and has no text' : 'is empty'
-  return { problem: `sample: the answer ${problem}` }
+  if (isJson) return { ...said, flag: 'output_json' }
+  const callsTools = said.turns.length > 1 || said.turns[0]?.toolCalls !== undefined
+  return given != null || callsTools ? said : { problem: 'sample: the answer is empty' }
 }
 
 /** Whether a call is an item of the Responses API. The calls of the chat API are of the type `function` or `custom`. */

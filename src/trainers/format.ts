@@ -21,6 +21,8 @@ export interface TrainerFormat {
   readonly routes: Readonly<Record<string, TrainerRoute>>
   /** Paths that the client calls but that score nothing, with their fixed replies. */
   readonly fixed?: Readonly<Record<string, unknown>>
+  /** Paths that the client reads (GET): what the reward is like. */
+  readonly facts?: Readonly<Record<string, { readonly summary: string; read(reward: RewardShape): unknown }>>
 }
 
 /** One path of a format. */
@@ -75,6 +77,8 @@ export interface RowAnswer {
 export interface RewardShape {
   /** Whether the reward is always the sum of its terms' contributions. */
   readonly isSum: boolean
+  /** Whether a step compares the answers of a group. */
+  readonly comparesGroups: boolean
 }
 
 /** Gives `read` the types of the route's schemas. */

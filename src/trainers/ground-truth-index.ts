@@ -100,10 +100,13 @@ function readLine(source: string): { key: string; truth: GroundTruth } | { probl
   return 'problem' in read ? read : { key: keyOf(parsed.data), truth: read.truth }
 }
 
+/** Where data sets say that an image belongs. Its place is no part of the question. */
+const places = /<(?:image|video|audio)>/g
+
 /** A plain text counts as the user's turn. System turns do not count, because chat templates add their own. */
 function keyOf(prompt: Sample['prompt']): string {
   const messages: readonly Message[] =
     typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt
   const said = messages.filter(({ role }) => role !== 'system')
-  return JSON.stringify(said.map(({ role, content }) => [role, content.trim()]))
+  return JSON.stringify(said.map(({ role, content }) => [role, content.replace(places, '').trim()]))
 }

@@ -84,6 +84,12 @@ export const nemoGym: TrainerFormat = {
   name: 'nemo-gym',
   deadlineS: null,
   fixed: { '/seed_session': {} },
+  facts: {
+    '/reverify_mode': {
+      summary: 'NeMo Gym: whether one answer may be verified again alone',
+      read: ({ comparesGroups }) => (comparesGroups ? 'unknown' : 'stateless'),
+    },
+  },
   routes: verifyRoutes('marked', (body, { outcome, reward }, shape) => {
     const echoed = mergeFields([metricsOf(outcome), body], [])
     if (outcome.valid) {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { type RolloutStatus, rolloutStatuses, type Sample } from '../core/sample/sample.ts'
 import { type TrainerFormat, trainerRoute } from './format.ts'
-import { readLabel } from './ground-truth.ts'
+import { plainGroundTruth, type ReadGroundTruth, readLabel } from './ground-truth.ts'
 import { nativeText } from './native.ts'
 import { metricsOf } from './native-result.ts'
 import { runQuery } from './request-schema.ts'
@@ -8,8 +9,13 @@ import { rowSample } from './row-sample.ts'
 
 const body = z.object({
   prompt: nativeText.nullish(),
-  response: z.string(),
+  response: nativeText.describe('A text, or all messages that the rollout added.'),
   label: z.unknown().optional().describe('The ground truth, or a JSON object with it and other fields.'),
+  status: z
+    .enum([...rolloutStatuses, 'pending', 'failed'])
+    .nullish()
+    .describe("The sample's status, if a reward function of your own sends it."),
+  metadata: z.record(z.string(), z.unknown()).nullish().describe("The sample's; becomes extra_info."),
 })
 
 /** slime and its fork miles: the reply is the reward itself, or an object with it for `--reward-key`. */
@@ -31,13 +37,20 @@ export const slime: TrainerFormat = {
           .describe('The reply is an object with the reward under this key.'),
       }),
       invalid: 'number',
-      read({ body: { prompt, response, label }, literals, groundTruths, maxRowValues, query }) {
+      read({
+        body: { prompt, response, label, status, metadata },
+        literals,
+        groundTruths,
+        maxRowValues,
+        query,
+      }) {
         const key = query.reward_key ?? (query.shape === 'dict' ? 'score' : null)
         const row = rowSample({
           id: '0',
           prompt: prompt ?? '',
           response,
-          label: readLabel(label, maxRowValues),
+          status: statusOf(status),
+          label: withMetadata(readLabel(label, maxRowValues), metadata),
           literals,
           groundTruths,
         })
@@ -53,4 +66,19 @@ export const slime: TrainerFormat = {
       },
     }),
   },
+}
+
+function statusOf(sent: z.output<typeof body>['status']): RolloutStatus | undefined {
+  if (sent === 'failed') return 'env_error'
+  return sent === 'pending' || sent == null ? undefined : sent
+}
+
+/** The label's own extra_info takes precedence. */
+function withMetadata(
+  read: ReadGroundTruth,
+  metadata: Readonly<Record<string, unknown>> | null | undefined,
+): ReadGroundTruth {
+  if (!metadata || (read && 'problem' in read)) return read
+  const { hasExtraInfo: _, ...truth } = read?.truth ?? plainGroundTruth(null)
+  return { truth: { ...truth, extraInfo: { ...(metadata as Sample['extraInfo']), ...truth.extraInfo } } }
 }

@@ -100,13 +100,13 @@ t.test('every address on the page of trainers is served, and every path of a for
   const addresses = [...trainersPage.matchAll(/\/wire\/([\w-]+)\/\{reward\}([\w/]*)/g)]
   t.ok(addresses.length > trainerFormats.length)
   for (const [address, wire, path = ''] of addresses) {
-    const { routes = {}, fixed = {} } = trainerFormats.find(({ name }) => name === wire) ?? {}
-    const served = Object.keys({ ...routes, ...fixed })
+    const { routes = {}, fixed = {}, facts = {} } = trainerFormats.find(({ name }) => name === wire) ?? {}
+    const served = Object.keys({ ...routes, ...fixed, ...facts })
     t.ok(served.includes(path) || (wire === 'axolotl' && path === ''), address)
   }
-  for (const { name, routes, fixed = {} } of trainerFormats) {
+  for (const { name, routes, fixed = {}, facts = {} } of trainerFormats) {
     const row = trainersPage.split('\n').find((line) => line.includes(`/wire/${name}/{reward}`)) ?? ''
-    for (const path of Object.keys({ ...routes, ...fixed })) {
+    for (const path of Object.keys({ ...routes, ...fixed, ...facts })) {
       const isSaid = row.includes(`/wire/${name}/{reward}${path}`) || row.includes(`\`${path}\``)
       if (!['/test_program_stdio', '/reward'].includes(path) && name !== 'axolotl')
         t.ok(isSaid, `${name}: ${path}`)

@@ -128,4 +128,4 @@ def test_masked_rows_are_in_no_aggregate_and_groups_are_not_verified_again_m49(g
     rows = [{"reward": 1.0, "mask_sample": False}, {"reward": 0.0, "mask_sample": True}, {"reward": 0.5}]
     assert run(gym(gateway_url).aggregate_metrics(Model(verify_responses=rows))) == [1.0, 0.5]
     assert run(gym(gateway_url).get_reverify_mode()) == "stateless"
-    assert run(gym(gateway_url, group_size=8).get_reverify_mode()) == "unsupported"
+    assert run(gym(gateway_url, group_size=8).get_reverify_mode()) == "unknown"

@@ -1,5 +1,6 @@
 /** Takes prompt and response apart, for trainers that send both as one decoded text. */
-import type { Message, Sample } from '../../core/sample/sample.ts'
+import { createHash } from 'node:crypto'
+import type { Message, Part, Sample } from '../../core/sample/sample.ts'
 import type { GroundTruthIndex } from '../ground-truth-index.ts'
 import { type ChatTemplate, chatTemplates, fillers } from './templates.ts'
 
@@ -59,7 +60,30 @@ function responseAfter(text: string, prompt: string): string | null {
 function readPrompt(prompt: string, template: ChatTemplate | null): Sample['prompt'] {
   const turns = template ? [...turnsOf(prompt, template)] : []
   if (turns.at(-1)?.role === 'assistant') turns.pop()
-  return turns.length > 0 ? turns.map(({ role, content }) => ({ role, content })) : prompt
+  if (turns.length > 0) return turns.map(({ role, content }) => withImages(role, content))
+  const asked = withImages('user', prompt)
+  return asked.parts ? [asked] : prompt
+}
+
+/** What processors put in place of an image or a film: one stretch of them is one. */
+const imageTokens =
+  /(?:<\|vision_start\|>)?(?:<\|(?:image_pad|video_pad|image|image_start|image_end|vision_end|patch)\|>|<(?:start_of_image|image_soft_token|end_of_image)>|\[IMG(?:_BREAK|_END)?\])+/g
+
+const unknownImage = createHash('sha256').update('').digest('hex')
+
+/** A turn of a rendered prompt. The tokens of an image, whose bytes these trainers do not send, become a part. */
+function withImages(role: string, content: string): Message {
+  if (role === 'assistant' || content.search(imageTokens) === -1) return { role, content }
+  const parts: Part[] = []
+  let from = 0
+  const addText = (text: string) => text !== '' && parts.push({ type: 'text', text })
+  for (const { 0: tokens, index } of content.matchAll(imageTokens)) {
+    addText(content.slice(from, index))
+    parts.push({ type: 'image', sha256: unknownImage, size: 0 })
+    from = index + tokens.length
+  }
+  addText(content.slice(from))
+  return { role, content: parts.map((part) => (part.type === 'text' ? part.text : '')).join(''), parts }
 }
 
 /** The template that the conversation begins with, or null. */
@@ -91,7 +115,7 @@ function cutsOf(text: string, template: ChatTemplate): readonly Cut[] {
   const before: Message[] = []
   for (const { role, content, at } of turnsOf(text, template)) {
     if (role === 'assistant' && cuts.push({ at, before: [...before] }) === mostCuts) break
-    before.push({ role, content })
+    before.push(withImages(role, content))
   }
   return cuts
 }

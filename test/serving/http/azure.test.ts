@@ -19,40 +19,49 @@ async function post(reward: string, payload: object | string) {
 const calls = [{ type: 'function_call', name: 'search', arguments: '{}', call_id: 'c' }]
 const message = { role: 'assistant', content: null, tool_calls: [{ id: 'c', function: { name: 'search' } }] }
 
-t.test(
-  'Azure: a turn of tool calls alone is no answer, and never a score of an empty one (M50)',
-  async (t) => {
-    const mute: Record<string, object> = {
-      'no text': { output_text: null, output_tools: calls },
-      'an empty text': { output_text: '', output_tools: calls },
-      'a message of calls': { choices: [{ message }] },
-      'an empty message of calls': { choices: [{ message: { ...message, content: '' } }] },
-      'a message of calls beside no text': { output_text: null, output_json: null, choices: [{ message }] },
-      'nothing said': { output_text: null, choices: [{ message: null }] },
-      'no choice': { choices: [] },
-    }
-    for (const [what, sample] of Object.entries(mute)) {
-      const sent = { sample, item: { reference_answer: '' }, trace_id: 'trace_1' }
-      t.match(
-        await post('exact', sent),
-        {
-          status: 502,
-          body: {
-            error: {
-              code: 'RG_SAMPLES_FAILED',
-              problems: [{ path: 'samples.trace_1', message: /^bad_sample: sample: the answer / }],
-            },
+t.test('Azure: nothing said is no answer, and never a score of an empty one (M50)', async (t) => {
+  const mute: Record<string, object> = {
+    'no text, no calls': { output_text: null, output_tools: [] },
+    'nothing said': { output_text: null, choices: [{ message: null }] },
+    'no choice': { choices: [] },
+  }
+  for (const [what, sample] of Object.entries(mute)) {
+    const sent = { sample, item: { reference_answer: '' }, trace_id: 'trace_1' }
+    t.match(
+      await post('exact', sent),
+      {
+        status: 502,
+        body: {
+          error: {
+            code: 'RG_SAMPLES_FAILED',
+            problems: [{ path: 'samples.trace_1', message: /^bad_sample: sample: the answer / }],
           },
         },
-        what,
-      )
-      t.strictSame(await post('lenient', sent), { status: 200, body: { score: -1 } }, what)
-    }
-    t.match(await post('exact', { sample: {}, item: {} }), { status: 400 })
-    const silent = { sample: { output_text: '' }, item: { reference_answer: 'b' } }
-    t.strictSame((await post('exact', silent)).body, { score: 0 }, 'an answer that is empty is one')
-  },
-)
+      },
+      what,
+    )
+    t.strictSame(await post('lenient', sent), { status: 200, body: { score: -1 } }, what)
+  }
+  t.match(await post('exact', { sample: {}, item: {} }), { status: 400 })
+  const silent = { sample: { output_text: '' }, item: { reference_answer: 'b' } }
+  t.strictSame((await post('exact', silent)).body, { score: 0 }, 'an answer that is empty is one')
+})
+
+t.test('Azure: a turn of tool calls alone is a turn without text, whose calls a rule reads', async (t) => {
+  const item = { reference_answer: 'b' }
+  for (const sample of [
+    { output_text: null, output_tools: calls },
+    { output_text: '', output_tools: calls },
+    { choices: [{ message }] },
+    { output_text: null, output_json: null, choices: [{ message: { ...message, content: '' } }] },
+  ]) {
+    const reading = await azure.routes['']?.read({ ...plain, body: { sample, item } })
+    t.match(reading?.rows, [
+      { response: '', turns: [{ toolCalls: [{ name: 'search' }] }], flags: ['no_final_text'] },
+    ])
+    t.strictSame(await post('exact', { sample, item }), { status: 200, body: { score: 0 } })
+  }
+})
 
 const plain = { query: {}, literals: [], groundTruths: null, maxRowValues: 1000 }
 

@@ -63,4 +63,4 @@ class RewardGatewayServer(SimpleResourcesServer):
 
     async def get_reverify_mode(self) -> str:
         """Whether `gym eval reverify` may score an answer again without its group."""
-        return "stateless" if self.config.group_size is None else "unsupported"
+        return "stateless" if self.config.group_size is None else "unknown"

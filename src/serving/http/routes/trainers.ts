@@ -53,6 +53,15 @@ export async function trainerRoutes(app: ZodApp, parts: TrainerParts): Promise<v
       const schema = { tags, summary: 'Does nothing; the trainer expects this route', params }
       app.post(`${address}${path}`, { schema }, async () => reply)
     }
+    for (const [path, { summary, read }] of Object.entries(trainer.facts ?? {}))
+      app.get<{ Params: z.output<typeof params> }>(
+        `${address}${path}`,
+        { schema: { tags, summary, params } },
+        async (request, reply) =>
+          reply
+            .type('application/json')
+            .send(JSON.stringify(read(shapeOf(parts.gateway.reward(request.params.reward))))),
+      )
   }
 }
 
@@ -188,14 +197,18 @@ type Plan = ReturnType<Gateway['reward']>
 /** What a reply needs to know about its reward. */
 export const shapeOf = ({ steps, formula }: Pick<Plan, 'steps' | 'formula'>): RewardShape => ({
   isSum: formula === null && steps.slice(1).every(({ op }) => op === 'add'),
+  comparesGroups: steps.some(comparesGroups),
 })
+
+const comparesGroups = ({ kind }: Plan['steps'][number]): boolean =>
+  kind === 'group-rule' || kind === 'pair' || kind === 'list'
 
 /**
  * Marks a request whose answers must wait for the rest of their group, because a step of the reward compares them. Throws
  * RG_REQUEST_INVALID if such a step exists and the trainer's format does not name the group.
  */
 function groupJob({ name, steps }: Plan, { group }: ParsedRequest): Pick<GatewayJob, 'holdsGroups'> {
-  const over = steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
+  const over = steps.find(comparesGroups)
   if (!over) return {}
   if (group) return { holdsGroups: true }
   throw new GatewayError(
