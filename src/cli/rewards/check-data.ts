@@ -110,7 +110,8 @@ async function sampledOf(values: DataSettings, io: Io): Promise<Sampled | null> 
 
 /** A report for people: findings first, then statistics. */
 export function reportText(report: Report): string {
-  const { reward, files, rows, findings, levels, lengths, questions, probe } = report
+  const { reward, files, rows, findings, levels, contents, lengths, questions, probe } = report
+  const held = Object.entries(contents).map(([what, count]) => `${what} ${count}`)
   const parts = [
     ...questions.map(
       ({ row, step, model, text }) =>
@@ -118,6 +119,7 @@ export function reportText(report: Report): string {
     ),
     ...levelText(levels),
     ...(lengths ? [lengthText(lengths)] : []),
+    ...(held.length > 0 ? [`rows with more than text: ${held.join(', ')}`] : []),
     ...(probe ? [probeText(probe)] : []),
     ...findings.map(findingText),
     `${rows} rows of ${files.join(', ')} for ${reward}: ${countsText(findings)}`,

@@ -71,6 +71,8 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
   const { input } = job
   await checkApart(input, job.output)
   const source = await openRows(input, io.stdin)
+  if (source.leftOut && source.leftOut.length > 0)
+    io.stderr.write(`note: columns of bytes are not read: ${source.leftOut.join(', ')}\n`)
   // Before a partial file is created, which would make the next run fail.
   if (job.failedOnly && !isStream(job.output)) await checkReadable(job.output)
   const file = await openOutput(job, io)

@@ -13,7 +13,9 @@ export async function parquetRows(path: string): Promise<RowSource> {
   const { connection, close } = await openDuckDb()
   try {
     const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM read_parquet(${file})`)
-    const columns = described.getRows().filter(([, type]) => !String(type).includes('BLOB'))
+    const isBinary = (type: unknown) => String(type).includes('BLOB')
+    const columns = described.getRows().filter(([, type]) => !isBinary(type))
+    const leftOut = described.getRows().flatMap(([name, type]) => (isBinary(type) ? [String(name)] : []))
     const [counted] = (
       await connection.runAndReadAll(`SELECT sum(num_rows)::DOUBLE FROM parquet_file_metadata(${file})`)
     ).getRows()
@@ -39,7 +41,7 @@ export async function parquetRows(path: string): Promise<RowSource> {
         close()
       }
     }
-    return { fraction: () => (total === 0 ? 1 : read / total), [Symbol.asyncIterator]: rows }
+    return { leftOut, fraction: () => (total === 0 ? 1 : read / total), [Symbol.asyncIterator]: rows }
   } catch (cause) {
     close()
     throw unreadable(path, cause)

@@ -85,8 +85,8 @@ function promptOf(raw: RawRow, index: number, modelSteps: readonly string[]): Pr
   return { index, row: failure ? { id: read.id, failure } : read }
 }
 
-/** The policy is asked with texts. A prompt with an image or a tool call would be another prompt without it. */
-function beyondText(prompt: Sample['prompt']): Failure | null {
+/** Why the policy cannot be asked; null if it can be. A prompt with an image or a tool call would be another prompt without it. */
+export function beyondText(prompt: Sample['prompt']): Failure | null {
   if (typeof prompt === 'string') return null
   const at = prompt.findIndex(({ parts, toolCalls }) => parts || toolCalls)
   if (at < 0) return null

@@ -10,6 +10,8 @@ export interface RawRow {
 export interface RowSource extends AsyncIterable<readonly RawRow[]> {
   /** The share that has been read, from 0 to 1. null if the length is unknown. */
   fraction(): number | null
+  /** The columns that cannot be read. */
+  readonly leftOut?: readonly string[]
 }
 
 /** Parses a line. The result's `value` is undefined if it is not JSON. */

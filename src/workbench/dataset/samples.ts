@@ -1,5 +1,5 @@
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
-import { badSample, readNativeSample } from '../../trainers/native.ts'
+import { badSample, nativeSample, readNativeSample } from '../../trainers/native.ts'
 import { type Fields, isObject, type RawRow, valueAt } from './row.ts'
 
 /**
@@ -59,9 +59,21 @@ function datasetRow(row: Fields, modelSteps: readonly string[]): Fields & { read
     data_source: row.data_source,
     group_id: row.group_id,
     extra_info: row.extra_info,
+    ...(Array.isArray(row.responses) ? {} : ofRollout(row)),
     ...rmPromptColumns(row, modelSteps),
   }
 }
+
+const { status, tokens, policy_version, environment } = nativeSample.shape
+const rolloutFields = { status, tokens, policy_version, environment }
+
+/** What a row says of its rollout. Columns of a data set that have such a name but mean something else are ignored. */
+const ofRollout = (row: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(rolloutFields).flatMap(([name, field]) =>
+      row[name] != null && field.safeParse(row[name]).success ? [[name, row[name]]] : [],
+    ),
+  )
 
 const column = /^rm_prompt_(\d{1,3})$/
 
@@ -90,6 +102,8 @@ export interface KnownAnswers {
   readonly row: Fields
   /** Its response is the right answer or, if there is none, `ignorance`. */
   readonly sample: Sample
+  /** The row with its response as it is. null if that is a text or absent. */
+  readonly rollout: Sample | null
   /** The right answer. null if the row has none. */
   readonly gold: string | null
   /** Wrong answers in the right format. */
@@ -114,14 +128,19 @@ export function knownAnswers(
 ): KnownAnswers | string {
   if (value === undefined) return 'the line is not JSON'
   if (!isObject(value)) return 'the row is not an object'
-  const { near_miss: own, responses: _, response, output: __, ...row } = value
-  const gold = textOf(valueAt(value, goldPath ?? usualPath)) ?? (goldPath === null ? textOf(response) : null)
+  const { near_miss: own, responses: _, response, output: __, status, ...row } = value
+  const read = Array.isArray(response)
+    ? samplesOf({ value: { ...row, status, response }, literals }, index, modelSteps)[0]
+    : null
+  if (read && 'failure' in read) return read.failure.detail
+  const said = read ? read.response : response
+  const gold = textOf(valueAt(value, goldPath ?? usualPath)) ?? (goldPath === null ? textOf(said) : null)
   const nearMisses = [own ?? valueAt(row, 'extra_info.near_miss') ?? []].flat()
   if (!nearMisses.every((one) => typeof one === 'string'))
     return 'near_miss must be a string or a list of strings'
   const [sample] = samplesOf({ value: { ...row, response: gold ?? ignorance }, literals }, index, modelSteps)
   if (!sample || 'failure' in sample) return sample?.failure.detail ?? 'the row is not a sample'
-  return { row, sample, gold, nearMisses }
+  return { row, sample, rollout: read?.turns ? read : null, gold, nearMisses }
 }
 
 const textOf = (value: unknown): string | null =>

@@ -80,6 +80,30 @@ export const findingKinds = {
     advice:
       'drop these rows, shorten the judge prompt or raise the window of the model; such samples get no reward',
   },
+  'unseen-content': {
+    severity: 'error',
+    advice:
+      'the step cannot see a part of the row, so each answer would be invalid: drop the rows, use a step that sees it, or write ignore',
+  },
+  'ignored-content': {
+    severity: 'note',
+    advice: 'the step ignores these parts, as its config says, and flags each score',
+  },
+  'turns-unseen': {
+    severity: 'note',
+    advice:
+      'the judge sees only the final text of the rollout; interpolate transcript(sample) to show all of it',
+  },
+  'earlier-turns': {
+    severity: 'warning',
+    advice:
+      "response is the text of the assistant's last turn; versions before rollouts had turns read all of them joined",
+  },
+  'unread-column': {
+    severity: 'warning',
+    advice:
+      'send images as parts of the messages (data URLs): rows are checked and scored without these columns',
+  },
   'leaked-answer': {
     severity: 'error',
     advice: 'remove the answer from the prompt: the policy would only copy it',

@@ -11,6 +11,7 @@ import { extent } from '../../core/statistics/summary.ts'
 import { type Lengths, LengthTally } from '../dataset/lengths.ts'
 import { eachRow, type RowSource } from '../dataset/row.ts'
 import { knownAnswers, modelStepNames } from '../dataset/samples.ts'
+import { ContentCheck } from './contents.ts'
 import { type Finding, Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 import { QuestionCheck, type ShownQuestion } from './questions.ts'
@@ -46,6 +47,8 @@ export interface Report {
   readonly findings: readonly Finding[]
   /** The rewards of right answers under the rules, by data source. */
   readonly levels: Readonly<Record<string, readonly Level[]>>
+  /** The number of rows that hold more than texts, by what they hold. */
+  readonly contents: Readonly<Record<string, number>>
   /** The lengths of the prompts. null if there are none. */
   readonly lengths: Lengths | null
   /** The questions about the first three rows. */
@@ -64,6 +67,7 @@ export async function preflight(job: PreflightJob): Promise<Report> {
   const repeats = new DuplicateCheck(findings)
   const truths = new TruthCheck(opened, findings)
   const questions = new QuestionCheck(opened, findings, job.answerTokens, signal)
+  const contents = new ContentCheck(opened, findings)
   const chosen = new Reservoir<Item>(job.probed, seeded(job.seed))
   const lengths = new LengthTally()
   let rows = 0
@@ -78,6 +82,7 @@ export async function preflight(job: PreflightJob): Promise<Report> {
       chosen.add(item)
       lengths.add(promptText(turnsOf(item)))
     }
+    await contents.look(batch.items, signal)
     await truths.look(batch.items, signal)
     await questions.look(batch.items)
     job.onProgress?.(batch.rows)
@@ -98,6 +103,7 @@ export async function preflight(job: PreflightJob): Promise<Report> {
     rows,
     findings: findings.list(),
     levels,
+    contents: contents.counts,
     lengths: lengths.lengths(),
     questions: questions.shown,
     probe: found,
@@ -121,6 +127,8 @@ async function* batchesOf(
 ): AsyncGenerator<Batch> {
   const modelSteps = modelStepNames(opened.plan.steps)
   for (const { path, source } of files) {
+    if (source.leftOut && source.leftOut.length > 0)
+      findings.add('unread-column', `columns of bytes are not read: ${source.leftOut.join(', ')}`)
     let [number, items, rows] = [0, [] as Item[], 0]
     for await (const raw of eachRow(source)) {
       if (number >= maxRows) break

@@ -6,6 +6,7 @@ import type { Json, Sample } from '../../core/sample/sample.ts'
 import { guardQuestion, withOwnTexts } from '../../scoring/engine/guard/guarded-question.ts'
 import { askOf } from '../../scoring/engine/judge/step-question.ts'
 import { rowOf } from '../../scoring/engine/step.ts'
+import { leavesOutTurns, unseenContent } from '../../scoring/engine/unseen.ts'
 import type { CallResult, CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { Rendered } from '../../scoring/models/interface/ask.ts'
 import { fullGuard } from '../../scoring/models/interface/model-config.ts'
@@ -71,7 +72,9 @@ export class QuestionCheck {
   }
 
   async #lookAtStep(step: PlanStep, item: Item, { found, shown }: Seen): Promise<void> {
-    const { sample } = rowOf(step, item.sample, [])
+    const { sample } = rowOf(step, item.rollout ?? item.sample, [])
+    // The contents of the row are checked apart.
+    if (unseenContent(step, sample)) return
     const where = `step ${step.name}`
     const asked = await this.#asked(step, sample)
     if (asked.status === 'failed' && asked.failure.detail === holdsNothing) {
@@ -94,6 +97,8 @@ export class QuestionCheck {
       found.push(['undeclared-steps', `${where}: the question does not declare its number of steps`])
     if (promptsOf(asked.question).some((one) => emptyPlaces(one).length > 0))
       found.push(['empty-value', `${where}: a value of the question is empty`])
+    if (leavesOutTurns(asked.question, [{ sample, earlier: earlierOf(step) }]))
+      found.push(['turns-unseen', `${where}: the question does not show what came before the last turn`])
     const { status } = await traceMarker(step, sample, this.#reward.functions)
     if (status === 'absent')
       found.push(['response-not-in-question', `${where}: the question does not contain the answer`])
@@ -213,7 +218,7 @@ export async function traceMarker(
   sample: Sample,
   functions: FunctionHost,
 ): Promise<MarkerFound> {
-  const marked = { ...sample, response: withMarker(sample.response) }
+  const marked = markedSample(sample)
   const row: CallRow = { sample: marked, earlier: earlierOf(step) }
   const other: CallRow = { sample: { ...sample, response: 'another answer' }, earlier: row.earlier }
   const rows = step.kind === 'model' ? [row] : [row, other]
@@ -225,6 +230,23 @@ export async function traceMarker(
   const { trusted, untrusted } = questionTexts(withOwnTexts(result.question, rows))
   if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded' }
   return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }
+}
+
+/** The sample with a marker in its response, and so in its last turn. */
+function markedSample(sample: Sample): Sample {
+  const response = withMarker(sample.response)
+  if (!sample.turns) return { ...sample, response }
+  const last = sample.turns.findLastIndex(({ role }) => role === 'assistant')
+  const turns = sample.turns.map((turn, at) =>
+    at === last
+      ? {
+          ...turn,
+          content: response,
+          ...(turn.parts && { parts: [{ type: 'text' as const, text: response }] }),
+        }
+      : turn,
+  )
+  return { ...sample, response, turns }
 }
 
 /**

@@ -4,6 +4,7 @@
 
 import type { Failure, Outcome, Sample } from '../../core/sample/sample.ts'
 import { extent, mean, variance } from '../../core/statistics/summary.ts'
+import { beyondText } from '../dataset/prompt-rows.ts'
 import type { Policy, PolicyAnswer } from '../rollout/policy.ts'
 import type { Findings } from './finding.ts'
 import { looksLikeText } from './garbled-text.ts'
@@ -52,12 +53,17 @@ const manyCut = 0.5
  */
 export async function probe(
   opened: OpenedReward,
-  items: readonly Item[],
+  chosen: readonly Item[],
   sampled: Sampled,
   fullMarks: number,
   findings: Findings,
   signal: AbortSignal,
 ): Promise<Probe | null> {
+  const items = chosen.filter(({ sample, place }) => {
+    const failure = beyondText(sample.prompt)
+    if (failure) findings.add('unseen-content', 'the policy is asked with texts only', place)
+    return failure === null
+  })
   const answers = await answersTo(items, sampled, signal)
   const samples: { readonly item: Item; readonly sample: Sample }[] = []
   const given = items.map((item, at) => ({ item, own: (answers[at] ?? []).filter(isAnswer) }))

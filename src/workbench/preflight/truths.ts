@@ -101,6 +101,8 @@ export class TruthCheck {
     }
     if (!outcome.valid) {
       const { kind, step, detail } = outcome.failure
+      // Reported with what else the rows hold.
+      if (kind === 'unseen_content') return true
       const where = step ? `step ${step}: ` : ''
       this.#findings.add(kind === 'bad_sample' ? 'refused-truth' : 'failing-rule', where + detail, place)
       return true
@@ -177,7 +179,7 @@ export class TruthCheck {
  * The right answer comes first. Each text is its own group, so that answers are not compared with each other.
  */
 function questionsOf(item: Item): readonly Asked[] {
-  const { sample, gold, nearMisses } = item
+  const { sample, rollout, gold, nearMisses } = item
   const made = gold !== null && nearMisses.length === 0 ? subjectOf({ sample, nearMisses: [] }).near : null
   const texts: readonly (readonly [Asked['what'], string])[] = [
     ['gold', gold ?? ignorance],
@@ -187,7 +189,9 @@ function questionsOf(item: Item): readonly Asked[] {
   ]
   return texts.map(([what, response], at) => {
     const id = `${item.place}#${at}`
-    return { item, what, sample: { ...sample, id, response, group: { id } } }
+    // A right answer that is the end of a rollout is right with its turns.
+    const own = what === 'gold' && rollout?.response === response ? rollout : { ...sample, response }
+    return { item, what, sample: { ...own, id, group: { id } } }
   })
 }
 

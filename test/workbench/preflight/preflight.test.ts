@@ -231,6 +231,55 @@ t.test("the check covers judges' questions and a policy's answers", async (t) =>
     ])
   })
 
+  await t.test(
+    'what a step does not see of a rollout is counted and reported (spec of rollouts)',
+    async (t) => {
+      const row = (prompt: unknown, response: unknown) => ({
+        prompt,
+        response,
+        ground_truth: '4',
+        data_source: 'd',
+      })
+      const called = { role: 'assistant', tool_calls: [{ name: 'add', arguments: { a: 2, b: 2 } }] }
+      const result = { role: 'tool', content: 'sum 4' }
+      const audio = { type: 'input_audio', input_audio: { data: 'AAAA' } }
+      const asking = [{ role: 'user', content: [{ type: 'text', text: 'Hear:' }, audio] }]
+      const image = { type: 'image_url', image_url: 'data:image/png;base64,cGl4ZWxz' }
+      const rows = [
+        row('2 + 2?', '4'),
+        row('2 + 2!', [called, result, { role: 'assistant', content: '4' }]),
+        row('2 and 2?', [
+          { role: 'assistant', content: 'I add.' },
+          result,
+          { role: 'assistant', content: '4' },
+        ]),
+        row(asking, '4'),
+        row('Draw 4.', [{ role: 'assistant', content: [{ type: 'text', text: '4' }, image] }]),
+        row('2, 2?', [{ role: 'assistant', content: 5 }]),
+      ]
+      const rule = { name: 'rule', function: 'regex-match', options: { pattern: '^4$' } }
+      const steps = [rule, { name: 'quality', function: 'yes-no-judge', model: 'judge' }]
+      const report = await look({ steps }, rows, { models })
+      t.strictSame(report.contents, { image: 1, input_audio: 1, rollouts: 3, 'tool turns': 2 })
+      const found = namedFindings(report)
+      t.ok(found.includes('unreadable-row 6') && found.includes('earlier-turns 3'), found.join('; '))
+      t.ok(found.includes('turns-unseen 2 3'))
+      const unseen = report.findings.map(({ rows, message }) => `${rows} ${message}`).join('\n')
+      t.match(unseen, /^4 step quality: prompt has a part of type input_audio, and a judge/m)
+      t.match(unseen, /^5 step rule: response has a part of type image, and the rule reads only the text/m)
+      t.notOk(
+        found.some((one) => /^(gold|failing-|response-not)/.test(one)),
+        found.join('; '),
+      )
+      const ignoring = steps.map((step) => ({ ...step, ignore: ['image', 'input_audio'] }))
+      const told = await look({ steps: ignoring }, rows, { models })
+      t.strictSame(
+        namedFindings(told).filter((one) => /unseen-c|ignored/.test(one)),
+        ['ignored-content 4', 'ignored-content 5', 'ignored-content 5'],
+      )
+    },
+  )
+
   await t.test("a policy's answers show whether there is a training signal", async (t) => {
     const rows = trainingRows('gsm8k', 20)
     const answers = Object.fromEntries(
