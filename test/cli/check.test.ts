@@ -4,6 +4,8 @@ import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { command } from '../../src/cli/rewards/check.ts'
 import { GatewayError } from '../../src/core/errors.ts'
+import { trainerFormats } from '../../src/trainers/index.ts'
+import { knownTrainers } from '../../src/trainers/sent.ts'
 import { runCommand } from '../support/command-line.ts'
 import { withoutPython } from '../support/python.ts'
 import { simulated } from '../support/simulated.ts'
@@ -353,4 +355,48 @@ t.test('check warns about a Python function without a range (M39)', { skip: with
     /warning: open, step r \(cite\): no range is declared, .*write `range: \[low, high\]` into its options/,
   )
   t.notMatch(text, /warning: bounded/)
+})
+
+t.test('--trainer warns about what a trainer does not send and a reward needs', async (t) => {
+  const whole = `import { z } from 'zod'
+import { defineModelReward, prompt, transcript } from 'reward-gateway/contract'
+export default defineModelReward({
+  ask: 'generate', truth: z.unknown(), range: [0, 1],
+  rm_preprocess: ({ sample }) => prompt\`Was it careful? \${transcript(sample)}\`,
+  rm_postprocess: ({ text }) => Number(text),
+})
+`
+  const folder = t.testdir({
+    'gateway.yaml': gateway,
+    'judged.yaml':
+      'steps: [{ name: rule, function: numeric-match }, { name: q, function: yes-no-judge, model: judge }, { name: w, function: whole, model: judge }]\n',
+    'ranked.yaml': 'steps: [{ name: best, function: best-of }]\n',
+    functions: { ...judges, 'whole.mjs': whole },
+  })
+  const trainers = ['open-instruct', 'azure', 'nemo-gym'].flatMap((name) => ['--trainer', name])
+  const { text } = await check([folder, '--reward-functions', join(folder, 'functions'), ...trainers])
+  const about = (trainer: string) =>
+    text.split('\n').filter((line) => line.startsWith('warning: ') && line.includes(trainer))
+  t.match(about('open-instruct').sort(), [
+    /^warning: judged, step q \(yes-no-judge\): asks about the prompt, and open-instruct sends none; let/,
+    /^warning: ranked, step best: compares the answers of a group, but open-instruct sends each answer alone/,
+  ])
+  t.match(about('azure').sort(), [
+    /^warning: judged, step q \(yes-no-judge\): asks about the prompt, and azure sends none if the item/,
+    /^warning: judged, step q \(yes-no-judge\): does not show what tools answered/,
+    /^warning: judged: azure sends all turns, and rules read the text of the assistant's last one/,
+    /^warning: ranked, step best: compares/,
+    /^warning: ranked: azure sends all turns/,
+  ])
+  t.match(about('nemo-gym').sort(), [
+    /^warning: judged, step q .* does not show/,
+    /^warning: judged: nemo-gym sends all turns/,
+    /^warning: ranked: nemo-gym sends all turns/,
+  ])
+  t.match(await runCommand(['check', folder, '--trainer', 'open-instrukt']), {
+    code: 2,
+    stderr: /did you mean 'open-instruct'/,
+  })
+  const names = new Set<string>(knownTrainers)
+  for (const { name } of trainerFormats) t.ok(names.has(name), `${name} is known`)
 })

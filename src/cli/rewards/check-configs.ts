@@ -9,11 +9,13 @@ import { explainModel, explainPlan } from '../../scoring/plan/explain.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
 import { type Resolved, resolvePlans } from '../../scoring/plan/resolve.ts'
 import { openGroundTruthIndexes } from '../../trainers/ground-truth-index.ts'
+import type { knownTrainers } from '../../trainers/sent.ts'
 import { eachRow } from '../../workbench/dataset/row.ts'
 import { openRows } from '../../workbench/dataset/rows.ts'
 import { samplesOf } from '../../workbench/dataset/samples.ts'
 import { connectAll } from '../../workbench/preflight/connect.ts'
 import { refusesMessages, traceMarker } from '../../workbench/preflight/questions.ts'
+import { trainerWarnings } from '../../workbench/preflight/trainer-checks.ts'
 import type { Io } from '../command.ts'
 import { checkData, type DataSettings } from './check-data.ts'
 import { fixConfigs } from './fix-configs.ts'
@@ -21,6 +23,7 @@ import { fixConfigs } from './fix-configs.ts'
 interface CheckSettings extends DataSettings {
   readonly 'reward-functions': readonly string[]
   readonly input: string | undefined
+  readonly trainer: readonly (typeof knownTrainers)[number][]
   readonly connect: boolean
   readonly fix: boolean
 }
@@ -42,7 +45,8 @@ export async function checkConfigs(paths: readonly string[], values: CheckSettin
     const resolved = await resolvePlans(configs, functions)
     await openGroundTruthIndexes(configs.gateway.trainers)
     if (values.data.length > 0) return await checkData(resolved, functions, values, io)
-    await explain(resolved, sample, functions, io)
+    const trainers = values.trainer
+    await explain(resolved, sample, trainers, functions, io)
     return values.connect ? await connect(resolved, io) : 0
   } finally {
     await functions.close()
@@ -52,6 +56,7 @@ export async function checkConfigs(paths: readonly string[], values: CheckSettin
 async function explain(
   { plans, models }: Resolved,
   sample: Sample,
+  trainers: CheckSettings['trainer'],
   functions: FunctionHost,
   io: Io,
 ): Promise<void> {
@@ -63,6 +68,7 @@ async function explain(
         warnings.push(`${plan.name}, step ${name} (${bound.name}): ${bound.warning}`)
     for (const step of plan.steps)
       if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, sample, functions)))
+    for (const trainer of trainers) warnings.push(...(await trainerWarnings(plan, trainer, functions)))
   }
   for (const [name, config] of models) io.stdout.write(`${hideSecrets(explainModel(name, config))}\n`)
   for (const warning of warnings) io.stdout.write(`warning: ${warning}\n`)

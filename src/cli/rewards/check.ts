@@ -1,3 +1,4 @@
+import { knownTrainers } from '../../trainers/sent.ts'
 import { defineCommand } from '../command.ts'
 import { configOptions, functionFolders } from '../gateway.ts'
 import { file, flag, misused, number, oneOf, repeated, seed, text, whole } from '../options.ts'
@@ -6,7 +7,11 @@ import { file, flag, misused, number, oneOf, repeated, seed, text, whole } from 
 export const command = defineCommand({
   name: 'check',
   summary: 'explains what configs do, or lists their mistakes',
-  synopsis: ['FILE|DIR...', 'FILE|DIR... --data FILE', 'FILE|DIR... --data FILE --policy URL'],
+  synopsis: [
+    'FILE|DIR... [--trainer NAME]',
+    'FILE|DIR... --data FILE',
+    'FILE|DIR... --data FILE --policy URL',
+  ],
   about: `Explains in plain words what configs do, or lists all their mistakes with their places; then the exit code is 1. It sends
 a marker through each judge's rm_preprocess, and warns if a response can instruct the judge.
 
@@ -20,6 +25,12 @@ exit code is 1 if there is an error, or with --strict a warning.`,
       'checks that each model server responds and serves its model; the exit code is 1 if one does not',
     ),
     fix: flag('first renames old settings in these files and folders; keeps comments and layout'),
+    trainer: repeated(
+      oneOf(
+        knownTrainers,
+        'warns about what this trainer does not send and the rewards need, such as the prompt',
+      ),
+    ),
     input: file(
       'FILE',
       "sends the marker in this file's first row, for functions that need rows of a certain form",
@@ -48,6 +59,8 @@ exit code is 1 if there is an error, or with --strict a warning.`,
     if (positionals.length === 0) throw misused('a config is needed', 'check')
     if (values.policy !== undefined && values.data.length === 0)
       throw misused('--policy needs --data', 'check')
+    if (values.trainer.length > 0 && values.data.length > 0)
+      throw misused('--trainer is about configs: leave --data out', 'check')
     const { checkConfigs } = await import('./check-configs.ts')
     return checkConfigs(positionals, values, io)
   },

@@ -232,6 +232,21 @@ export async function traceMarker(
   return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }
 }
 
+/** All texts of the question that a step would ask about a sample; null if it makes none. */
+export async function questionAbout(
+  step: PlanStep,
+  sample: Sample,
+  functions: FunctionHost,
+): Promise<readonly string[] | null> {
+  const row: CallRow = { sample, earlier: earlierOf(step) }
+  const other: CallRow = { ...row, sample: { ...sample, response: 'another answer' } }
+  const rows = step.kind === 'model' ? [row] : [row, other]
+  const result = await functions.call({ op: 'preprocess', function: step.function, rows })
+  if (result.status === 'failed' || result.status === 'verdicts') return null
+  const { trusted, untrusted } = questionTexts(result.question)
+  return [...trusted, ...untrusted]
+}
+
 /** The sample with a marker in its response, and so in its last turn. */
 function markedSample(sample: Sample): Sample {
   const response = withMarker(sample.response)
