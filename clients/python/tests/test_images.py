@@ -116,6 +116,27 @@ def test_the_images_of_a_sample_are_given_beside_its_prompt(scripted: ScriptedSe
     assert set(sample) == {"prompt", "response"}
 
 
+def test_an_image_of_several_samples_is_sent_once(scripted: ScriptedServer) -> None:
+    noise = Image.frombytes("RGB", (30, 30), random.Random(2).randbytes(2700))
+    others = [Image.frombytes("RGB", (30, 30), random.Random(seed).randbytes(2700)) for seed in range(3, 6)]
+    rows: list[Any] = [{"prompt": "what?", "images": [noise], "response": "0.5"} for _ in range(4)]
+    rows += [{"prompt": "what?", "images": [other, saved("PNG", other)], "response": "0.5"} for other in others * 2]
+    with RewardGateway(scripted.url, reward="r", max_body_bytes=9000) as gateway:
+        assert len(gateway.score(rows)) == len(rows)
+    assert len(scripted.requests) > 1
+    assert max(sizes(scripted)) <= 9000
+    for request in scripted.requests:
+        images = request["body"]["images"]
+        used = set()
+        for sample in request["body"]["samples"]:
+            for part in sample["prompt"][0]["content"][:-1]:
+                kind, _, name = part["image"].partition(":")
+                assert (kind, shown(images[name]).size) == ("sha256", (30, 30))
+                assert hashlib.sha256(base64.b64decode(images[name].partition(",")[2])).hexdigest() == name
+                used.add(name)
+        assert used == set(images)
+
+
 def sizes(scripted: ScriptedServer) -> list[int]:
     return [len(request["raw"]) for request in scripted.requests]
 
@@ -198,10 +219,10 @@ def test_a_failed_part_ends_the_call(scripted: ScriptedServer) -> None:
         gateway.score(rows)
 
 
-def test_512_samples_with_an_image_of_300_kb_each_are_scored(gateway_url: str) -> None:
+def test_samples_with_images_beyond_a_body_are_scored_with_default_limits(gateway_url: str) -> None:
     noise = random.Random(1)
     head = saved("PNG")
-    images = [head + noise.randbytes(300_000) for _ in range(512)]
+    images = [head + noise.randbytes(300_000) for _ in range(64)]
     rows = [
         {"prompt": [{"role": "user", "content": [{"type": "image", "image": image}]}], "response": "0.5"}
         for image in images
@@ -214,3 +235,12 @@ def test_512_samples_with_an_image_of_300_kb_each_are_scored(gateway_url: str) -
     found = asyncio.run(run())
     hashes = [one.terms["seen"]["details"]["hashes"] for one in found]
     assert hashes == [[hashlib.sha256(image).hexdigest()] for image in images]
+
+
+def test_a_group_of_answers_to_one_image_is_one_short_call(gateway_url: str) -> None:
+    image = saved("PNG") + random.Random(1).randbytes(300_000)
+    rows = [{"prompt": "?", "images": [image], "response": str(at)} for at in range(64)]
+    with RewardGateway(gateway_url, reward="seen", max_body_bytes=500_000) as gateway:
+        found = gateway.score(rows)
+    wanted = [hashlib.sha256(image).hexdigest()]
+    assert [one.terms["seen"]["details"]["hashes"] for one in found] == [wanted] * 64

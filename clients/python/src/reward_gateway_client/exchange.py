@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 from .errors import GatewayRefused
-from .images import columns_of, with_files, with_media
+from .images import columns_of, handle_of, is_image, with_files, with_media
 from .plain import plain, to_json
 from .result import Result
 from .sample import SampleLike
@@ -35,6 +35,8 @@ class Row:
     """Equal for answers that the gateway compares with each other."""
     fields: Mapping[str, Any]
     """Its id and its place in its group, as far as they are known."""
+    images: Mapping[str, str]
+    """The images that it shares with other samples: data URLs by their hash."""
 
     def with_fields(self, **fields: Any) -> "Row":
         """The same sample with these fields where it has none of its own."""
@@ -56,17 +58,20 @@ class Exchange:
     @property
     def body(self) -> bytes:
         begin, end = self.envelope
-        return begin + b",".join(row.text for row in self.rows) + end
+        images = {name: url for row in self.rows for name, url in row.images.items()}
+        shared = b',"images":' + to_json(images) if images else b""
+        return begin + b",".join(row.text for row in self.rows) + b"]" + shared + end
 
     def parts(self, most: int) -> "Sequence[Exchange]":
         """The same samples in requests of at most so many bytes each, or of one sample."""
-        bodies = packed(self.rows, most - sum(map(len, self.envelope)))
+        bodies = packed(self.rows, most - sum(map(len, self.envelope)) - 16)
         if len(bodies) > 1:
             bodies = told_apart(bodies)
         return [replace(self, rows=body, headers={**self.headers, **group_header(body)}) for body in bodies]
 
     def halves(self) -> "Sequence[Exchange]":
-        return self.parts(sum(map(len, self.envelope)) + sum(len(row.text) for row in self.rows) // 2 + 1)
+        whole = sum(len(row.text) for row in self.rows) + images_size(self.rows, ())
+        return self.parts(sum(map(len, self.envelope)) + whole // 2 + 17)
 
 
 def exchanges_of(
@@ -83,14 +88,16 @@ def exchanges_of(
     if not given:
         raise ValueError("no samples")
     pictures: dict[int, str] = {}
-    rows = [row_of(sample, place, pictures) for place, sample in enumerate(given)]
+    fields = [fields_of(sample, pictures) for sample in given]
+    handles = shared_images(fields)
+    rows = [row_of(one, place, handles) for place, one in enumerate(fields)]
     after: dict[str, Any] = {}
     if training_step is not None:
         after["training_step"] = training_step
     if run is not None:
         after["run"] = run
     end = b"," + to_json(after)[1:] if after else b"}"
-    envelope = (b'{"reward":' + to_json(reward) + b',"samples":[', b"]" + end)
+    envelope = (b'{"reward":' + to_json(reward) + b',"samples":[', end)
     headers = {"content-type": "application/json", **({"accept": "application/x-ndjson"} if stream else {})}
     return Exchange(headers, rows, envelope).parts(max_body_bytes)
 
@@ -98,8 +105,8 @@ def exchanges_of(
 _PLACES = ("id", "group_id", "group_index", "group_size")
 
 
-def row_of(sample: SampleLike, place: int, pictures: dict[int, str]) -> Row:
-    """A sample as JSON, with the images of its prompt. `pictures` keeps what was drawn."""
+def fields_of(sample: SampleLike, pictures: dict[int, str]) -> dict[str, Any]:
+    """A sample as plain data, with the images of its prompt. `pictures` keeps what was drawn."""
     fields = {name: value for name, value in sample.items() if name not in _PLACES or value is not None}
     images = fields.pop("images", None)
     if images is not None:
@@ -107,13 +114,53 @@ def row_of(sample: SampleLike, place: int, pictures: dict[int, str]) -> Row:
     if "prompt" in fields:
         fields["prompt"] = with_files(fields["prompt"])
     whole: dict[str, Any] = plain(fields, pictures)
+    return whole
+
+
+def shared_images(samples: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
+    """The images that several samples hold, by their data URL: the hash, and the text that refers to it."""
+    counts: Counter[str] = Counter()
+    for sample in samples:
+        counts.update({url for part in image_parts(sample) for url in part.values() if isinstance(url, str)})
+    found = {url: handle_of(url) for url, count in counts.items() if count > 1 and len(url) > 1024}
+    return {url: handle for url, handle in found.items() if handle is not None}
+
+
+def image_parts(sample: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Where the images of a sample are: the objects whose values are their addresses."""
+    for name in ("prompt", "response"):
+        messages = sample.get(name)
+        for message in messages if isinstance(messages, list) else ():
+            content = message.get("content") if isinstance(message, dict) else None
+            for part in content if isinstance(content, list) else ():
+                if is_image(part):
+                    yield part
+                    yield from (value for value in part.values() if isinstance(value, dict))
+
+
+def row_of(whole: Mapping[str, Any], place: int, handles: Mapping[str, tuple[str, str]]) -> Row:
+    images: dict[str, str] = {}
+    for part in image_parts(whole) if handles else ():
+        for name, url in part.items():
+            if isinstance(url, str) and url in handles:
+                images[handles[url][0]] = url
+                part[name] = handles[url][1]
     known = {name: whole[name] for name in _PLACES if name in whole}
     group: object = known.get("group_id")
     if group is None:
         # Without a prompt, a row is in no group.
         asked = to_json([whole["prompt"], whole.get("ground_truth")]) if whole.get("prompt") else str(place).encode()
         group = hashlib.sha256(asked).digest()
-    return Row(place, to_json(whole), group, known)
+    return Row(place, to_json(whole), group, known, images)
+
+
+def images_size(rows: Iterable[Row], known: Container[str]) -> int:
+    """The bytes of the images that these rows add to a body."""
+    return sum(
+        len(name) + len(url) + 6
+        for name, url in {name: url for row in rows for name, url in row.images.items()}.items()
+        if name not in known
+    )
 
 
 def packed(rows: Sequence[Row], most: int) -> list[list[Row]]:
@@ -123,15 +170,20 @@ def packed(rows: Sequence[Row], most: int) -> list[list[Row]]:
         groups.setdefault(row.group, []).append(row)
     bodies: list[list[Row]] = [[]]
     size = 0
+    images: set[str] = set()
     for group in groups.values():
         whole = sum(len(row.text) + 1 for row in group)
+        fits = whole + images_size(group, ()) <= most
         for at, row in enumerate(group):
-            needed = whole if at == 0 and whole <= most else len(row.text) + 1
+            begins = at == 0 and fits
+            needed = whole + images_size(group, images) if begins else len(row.text) + 1 + images_size([row], images)
             if bodies[-1] and size + needed > most:
                 bodies.append([])
                 size = 0
+                images.clear()
+            size += len(row.text) + 1 + images_size([row], images)
+            images.update(row.images)
             bodies[-1].append(row)
-            size += len(row.text) + 1
     return [sorted(body, key=lambda row: row.place) for body in bodies]
 
 

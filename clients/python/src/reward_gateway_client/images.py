@@ -1,6 +1,7 @@
 """Images of trainers and data sets as data URLs, and their places in a prompt."""
 
 import base64
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -106,6 +107,19 @@ def is_image(part: Any) -> bool:
     if not isinstance(part, Mapping):
         return False
     return part.get("type") in _IMAGE_TYPES or ("type" not in part and part.get("image") is not None)
+
+
+def handle_of(url: str) -> tuple[str, str] | None:
+    """The SHA-256 of the bytes of a data URL, and the text by which parts refer to it. None for any other text."""
+    head, comma, _ = url[:64].partition(";base64,")
+    if not head.startswith("data:image/") or not comma:
+        return None
+    try:
+        content = base64.b64decode(url[len(head) + len(comma) :], validate=True)
+    except ValueError:
+        return None
+    found = hashlib.sha256(content).hexdigest()
+    return found, f"sha256:{found}"
 
 
 def columns_of(row: Mapping[str, Any]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
