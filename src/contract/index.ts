@@ -7,6 +7,7 @@ export type {
   Part,
   Sample,
   Score,
+  StepReward,
   ToolCall,
 } from '../core/sample/sample.ts'
 export {
@@ -59,8 +60,18 @@ export {
   type PromptValue,
   prompt,
   QuestionError,
-  steps,
 } from './prompt.ts'
 export { conversation, lastUserText, questionText, questionWithImages } from './question.ts'
 export { policyTexts, toolCallsOf, transcript, turnsOf } from './rollout.ts'
 export type { TranscriptOptions } from './shown-turn.ts'
+export {
+  aggregateSteps,
+  type ResponseStep,
+  responseSteps,
+  type StepAggregate,
+  type StepSplit,
+  splitSteps,
+  stepAggregate,
+  steps,
+  type TextStep,
+} from './steps.ts'

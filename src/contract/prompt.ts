@@ -53,8 +53,8 @@ export interface Optional {
   readonly value: string | readonly Message[]
 }
 
-/** The types of values that a prompt accepts. Messages are shown turn by turn, with their images in place. */
-export type PromptValue = string | number | boolean | bigint | readonly Message[] | Optional
+/** The types of values that a prompt accepts. Messages are shown turn by turn with their images in place, `steps(...)` with its marks. */
+export type PromptValue = string | number | boolean | bigint | readonly Message[] | Optional | Prompt
 
 /**
  * Marks a value that may be empty. Any other empty value is flagged `empty_value`. It also fails the sample
@@ -87,6 +87,7 @@ class Parts {
   readonly values: string[] = []
   readonly mayBeEmpty: number[] = []
   readonly images: PromptImage[] = []
+  steps: number | undefined
 
   literal(text: string): void {
     this.literals[this.literals.length - 1] += text
@@ -100,7 +101,16 @@ class Parts {
     else if (isOptional(value)) {
       if (typeof value.value === 'string') this.#add(value.value, true)
       else this.#addMessages(value.value, true)
-    } else throw new QuestionError(refusal(place, value), maker)
+    } else if (isSteps(value)) this.#addSteps(value)
+    else throw new QuestionError(refusal(place, value), maker)
+  }
+
+  #addSteps({ literals, values, steps }: Prompt): void {
+    this.steps = (this.steps ?? 0) + (steps ?? 0)
+    for (const [at, value] of values.entries()) {
+      this.#add(value, true)
+      this.literal(literals[at + 1] ?? '')
+    }
   }
 
   #add(value: string, isOptional: boolean): void {
@@ -165,6 +175,12 @@ function isMessages(value: unknown): value is readonly Message[] {
     )
   )
 }
+
+/** A list of steps. Any other prompt inside of a prompt is refused. */
+const isSteps = (value: unknown): value is Prompt =>
+  typeof value === 'object' &&
+  (value as Partial<Prompt> | null)?.kind === 'prompt' &&
+  (value as Prompt).steps !== undefined
 
 const isOptional = (value: unknown): value is Optional =>
   typeof value === 'object' && (value as Partial<Optional> | null)?.kind === 'optional'
@@ -238,8 +254,16 @@ export function prompt(literals: TemplateStringsArray, ...values: readonly Promp
   return promptOf(parts)
 }
 
-const promptOf = ({ literals, values, mayBeEmpty, images }: Parts): Prompt => {
-  if (images.length > 0) return { kind: 'prompt', literals, values, mayBeEmpty, images }
+function promptOf({ literals, values, mayBeEmpty, images, steps }: Parts): Prompt {
+  if (images.length > 0 || steps !== undefined)
+    return {
+      kind: 'prompt',
+      literals,
+      values,
+      mayBeEmpty,
+      ...(images.length > 0 && { images }),
+      ...(steps !== undefined && { steps }),
+    }
   return mayBeEmpty.length > 0
     ? { kind: 'prompt', literals, values, mayBeEmpty }
     : { kind: 'prompt', literals, values }
@@ -248,8 +272,8 @@ const promptOf = ({ literals, values, mayBeEmpty, images }: Parts): Prompt => {
 /** Indices of the values that are empty but must not be. */
 export function emptyPlaces({ values, mayBeEmpty }: Prompt): readonly number[] {
   const places: number[] = []
-  for (const [at, value] of values.entries())
-    if (isWordless(value) && !mayBeEmpty?.includes(at)) places.push(at)
+  const allowed = mayBeEmpty && new Set(mayBeEmpty)
+  for (const [at, value] of values.entries()) if (isWordless(value) && !allowed?.has(at)) places.push(at)
   return places
 }
 
@@ -276,37 +300,6 @@ export function chat(...messages: ChatPrompt['messages']): ChatPrompt {
       throw new QuestionError(`the content of ${place} is neither a text nor a prompt\`...\``, chat)
   }
   return { kind: 'chat', messages }
-}
-
-/**
- * Joins a response's steps with the marks at which a process reward model scores them: `<extra_0>` for
- * Qwen's, ` ки\n` for Math-Shepherd's. The guard breaks marks inside the texts themselves. The sample fails
- * if the number of scores differs from the number of steps.
- *
- * @example
- * ```ts
- * import { steps } from 'reward-gateway/contract'
- *
- * const response = 'First, 2 + 2 = 4.\n\nThen 4 + 1 = 5.'
- * const question = steps(response.split('\n\n'), '<extra_0>')
- * ```
- */
-export function steps(texts: readonly string[], mark: string): Prompt {
-  if (!Array.isArray(texts) || !texts.every(isText))
-    throw new QuestionError('the first argument of steps(...) is not a list of texts', steps)
-  if (!isText(mark) || mark === '')
-    throw new QuestionError(
-      'the second argument of steps(...) is not a mark: pass the text that follows each step',
-      steps,
-    )
-  if (texts.length === 0) throw new BadSample('the response has no steps to ask about')
-  return {
-    kind: 'prompt',
-    literals: ['', ...texts.map(() => mark)],
-    values: texts,
-    mayBeEmpty: texts.map((_text, at) => at),
-    steps: texts.length,
-  }
 }
 
 const placeholder = /\{([A-Za-z_][A-Za-z0-9_]*)\}/

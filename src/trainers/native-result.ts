@@ -1,6 +1,6 @@
-import type { Failure, Json, Outcome, Term } from '../core/sample/sample.ts'
+import type { Failure, Json, Outcome, StepReward, Term } from '../core/sample/sample.ts'
 
-/** A result of /v1/score and `reward-gateway score`. Every row of a reward has the same keys. */
+/** A result of /v1/score and `reward-gateway score`. Every row of a reward has the same keys, apart from `steps`. */
 export interface NativeResult {
   readonly id: string
   /** null whenever `valid` is false. */
@@ -13,6 +13,8 @@ export interface NativeResult {
   /** See `metricsOf`. */
   readonly metrics: Readonly<Record<string, number | null>>
   readonly flags: readonly string[]
+  /** Rewards of parts of the rollout, by term. Absent if no term has any, or if the sample is not valid. */
+  readonly steps?: Readonly<Record<string, readonly StepReward[]>>
 }
 
 interface NativeTerm {
@@ -39,8 +41,23 @@ export function writeNativeResult(outcome: Outcome): NativeResult {
     terms: Object.fromEntries(outcome.terms.map((term) => [term.name, writeTerm(term)])),
     metrics: metricsOf(outcome),
     flags: outcome.flags,
+    ...stepsMember(outcome),
   }
 }
+
+/** The member `steps` of a reply; nothing if no term has steps, or if the sample is not valid. */
+export function stepsMember({ valid, terms }: Outcome): Pick<NativeResult, 'steps'> {
+  if (!valid || !terms.some(hasSteps)) return {}
+  return {
+    steps: Object.fromEntries(
+      terms.flatMap((term) =>
+        term.status === 'scored' && term.score.steps ? [[term.name, term.score.steps]] : [],
+      ),
+    ),
+  }
+}
+
+const hasSteps = (term: Term): boolean => term.status === 'scored' && term.score.steps !== undefined
 
 const noScore = { score: null, contribution: null, parts: {}, details: {}, flags: [], draws: 0, spread: 0 }
 
@@ -110,7 +127,12 @@ export function nativeResultText(outcome: Outcome): string {
   const verdict = outcome.valid
     ? `"reward":${numberText(outcome.reward)},"valid":true,"failure":null,"substitute":null`
     : `"reward":null,"valid":false,"failure":${JSON.stringify(outcome.failure)},"substitute":${numberText(outcome.substitute)}`
-  return `{"id":${JSON.stringify(outcome.id)},${verdict},"terms":{${terms}},"metrics":{${metrics}},"flags":${flagsText(outcome.flags)}}`
+  return `{"id":${JSON.stringify(outcome.id)},${verdict},"terms":{${terms}},"metrics":{${metrics}},"flags":${flagsText(outcome.flags)}${stepsText(outcome)}}`
+}
+
+function stepsText(outcome: Outcome): string {
+  const { steps } = stepsMember(outcome)
+  return steps ? `,"steps":${JSON.stringify(steps)}` : ''
 }
 
 function scoredText(term: Extract<Term, { status: 'scored' }>): string {

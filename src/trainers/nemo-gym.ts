@@ -11,7 +11,7 @@ import {
   trainerRoute,
 } from './format.ts'
 import { mergeFields, readTaskRow } from './ground-truth.ts'
-import { metricsOf } from './native-result.ts'
+import { metricsOf, stepsMember } from './native-result.ts'
 import { runQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 
@@ -99,6 +99,7 @@ export const nemoGym: TrainerFormat = {
         mask_sample: false,
         failure_kind: null,
         failure_reason: null,
+        ...stepsMember(outcome),
         ...noFailure,
       })
     }

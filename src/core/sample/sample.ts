@@ -1,6 +1,19 @@
 /** Any JSON value, read-only by type. Integers beyond 2^53 never appear: they are refused or kept as text. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
+/** The reward of a part of a rollout. */
+export interface StepReward {
+  /** The index of its turn among the rollout's. A response that is one text is turn 0. */
+  readonly turn: number
+  /**
+   * Where the part ends in the turn's text, in Unicode code points as Python counts them. A part begins where the one before
+   * it ended.
+   */
+  readonly end: number
+  /** Finite. */
+  readonly value: number
+}
+
 /** A verdict with details. */
 export interface Score {
   /** Finite and within the function's range. */
@@ -11,6 +24,8 @@ export interface Score {
   readonly details?: Readonly<Record<string, Json>>
   /** Short labels for metrics and records, at most 32. */
   readonly flags?: readonly string[]
+  /** Rewards of parts of the rollout. Their turns and ends rise. */
+  readonly steps?: readonly StepReward[]
 }
 
 /** Why a sample has no reward. Public: trainers and alert rules match these words. */

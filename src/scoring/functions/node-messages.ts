@@ -1,5 +1,6 @@
 import { askNames } from '../../contract/define.ts'
 import type { FunctionKind, Range, Reply, Thinking } from '../../contract/index.ts'
+import { checkedSteps } from '../../contract/steps.ts'
 import type { FailureKind, Json, Score } from '../../core/sample/sample.ts'
 import { listOf, MalformedMessage, objectOf, textOf } from './frames.ts'
 import type { CallResult, CallRow } from './function-host.ts'
@@ -115,7 +116,7 @@ function finite(value: unknown): number {
 const mostFlags = 64
 const deepest = 20
 
-function readScore({ value, parts, details, flags }: Readonly<Record<string, unknown>>): Score {
+function readScore({ value, parts, details, flags, steps }: Readonly<Record<string, unknown>>): Score {
   const score: { -readonly [K in keyof Score]: Score[K] } = { value: finite(value) }
   if (parts !== undefined) {
     const read = objectOf(parts, 'parts are not an object')
@@ -131,6 +132,11 @@ function readScore({ value, parts, details, flags }: Readonly<Record<string, unk
     const read = listOf(flags, 'flags are not a list')
     if (read.length > mostFlags) throw new MalformedMessage('there are too many flags')
     score.flags = read.map((flag) => textOf(flag, 200, 'a flag is not a string'))
+  }
+  if (steps !== undefined) {
+    const read = checkedSteps(steps, null)
+    if (typeof read === 'string') throw new MalformedMessage('steps of a score are malformed')
+    score.steps = read
   }
   return score
 }

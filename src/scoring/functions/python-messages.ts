@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { type Generation, type Range, toolCallsOf } from '../../contract/index.ts'
+import {
+  aggregateSteps,
+  type Generation,
+  type Range,
+  type StepAggregate,
+  stepAggregate,
+  toolCallsOf,
+} from '../../contract/index.ts'
+import { checkedSteps } from '../../contract/steps.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { FailureKind, Json, Sample } from '../../core/sample/sample.ts'
 import { chatMessage } from '../../trainers/chat/rollout.ts'
@@ -86,7 +94,7 @@ export function resultOf(job: FunctionJob, reply: PythonReply): JobResult {
   if (job.type === 'bind') {
     const binding = readPythonOptions(JSON.parse(job.options))
     if (!('range' in binding)) return { type: 'refused', problems: binding }
-    const { truth: _truth, ...bound } = binding
+    const { truth: _truth, aggregate: _aggregate, ...bound } = binding
     if (reply.bound) return { type: 'bound', bound }
     const [, path = '', message = ''] = /^(?:(function|kwargs): )?(.*)$/s.exec(reasonOf(reply)) ?? []
     return { type: 'refused', problems: [{ path, message }] }
@@ -123,11 +131,15 @@ function answerOf(job: Extract<FunctionJob, { type: 'call' }>, reply: PythonRepl
     if (bindings.size >= 256) bindings.clear()
     bindings.set(job.options, binding)
   }
-  const verdict = checkVerdict(spelled(reply.verdict), {
-    hook: hookOf(job.op),
+  const hook = hookOf(job.op)
+  const sample = job.rows[0]?.sample ?? null
+  const limits = {
+    hook,
     ...binding,
     outOfRange: job.op === 'score' ? 'rule_error' : 'judge_out_of_range',
-  })
+  } as const
+  const given = withValue(spelled(reply.verdict), hook, binding.aggregate, sample)
+  const verdict = checkVerdict(given, limits, sample)
   const isFromText = binding.truth === 'json' && typeof job.rows[0]?.sample.groundTruth === 'string'
   return flagged({ status: 'verdicts', verdicts: [verdict] }, isFromText ? [0] : [], 1)
 }
@@ -135,8 +147,35 @@ function answerOf(job: Extract<FunctionJob, { type: 'call' }>, reply: PythonRepl
 /** Python sends NaN and infinities as strings. */
 function spelled(verdict: unknown): unknown {
   if (typeof verdict !== 'object' || verdict === null) return verdict
-  const { value } = verdict as { value?: unknown }
+  const { value, steps, ...rest } = verdict as { value?: unknown; steps?: unknown }
+  if (Array.isArray(steps)) return { ...rest, value: numberOf(value), steps: steps.map(spelled) }
   return typeof value === 'string' ? Number(value) : verdict
+}
+
+const numberOf = (value: unknown): unknown => (typeof value === 'string' ? Number(value) : value)
+
+/** A verdict of steps alone with the score that the option `aggregate` makes of them. */
+function withValue(
+  verdict: unknown,
+  hook: string,
+  aggregate: StepAggregate | undefined,
+  sample: Sample | null,
+): unknown {
+  if (typeof verdict !== 'object' || verdict === null || !('steps' in verdict)) return verdict
+  if ((verdict as { value?: unknown }).value !== undefined) return verdict
+  if (aggregate === undefined)
+    throw new ContractViolation(
+      `${hook} returned steps without a score: the option aggregate makes one of them`,
+    )
+  const steps = checkedSteps(verdict.steps, sample)
+  if (typeof steps === 'string') throw new ContractViolation(`${hook} returned ${steps}`)
+  return {
+    ...verdict,
+    value: aggregateSteps(
+      steps.map(({ value }) => value),
+      aggregate,
+    ),
+  }
 }
 
 function described(name: string, kind: 'rule' | 'model'): JobResult {
@@ -174,6 +213,9 @@ const pythonOptions = z.strictObject({
     .array(z.string())
     .default([])
     .describe('entries of a returned dict that are components of the score'),
+  aggregate: stepAggregate
+    .optional()
+    .describe('how a returned dict without a score gets one from the rewards of its steps'),
 })
 
 /** What a Python function's options say about its verdicts. */
@@ -181,6 +223,7 @@ interface PythonBinding {
   readonly range: Range
   readonly parts: readonly string[]
   readonly truth: 'as_sent' | 'json'
+  readonly aggregate: StepAggregate | undefined
   readonly warning?: string
 }
 
@@ -196,7 +239,7 @@ function readPythonOptions(options: unknown): PythonBinding | readonly Problem[]
   const [low, high] = parsed.data.range ?? [null, null]
   const range: Range = [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY]
   if (range[0] > range[1]) return [{ path: 'range', message: 'the lowest score is above the highest' }]
-  const { parts, truth } = parsed.data
-  const binding = { range, parts, truth }
+  const { parts, truth, aggregate } = parsed.data
+  const binding = { range, parts, truth, aggregate }
   return parsed.data.range ? binding : { ...binding, warning: noRange }
 }

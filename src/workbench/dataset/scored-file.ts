@@ -42,6 +42,7 @@ const columns = {
   terms: 'JSON',
   metrics: 'MAP(VARCHAR, DOUBLE)',
   flags: 'VARCHAR[]',
+  steps: 'JSON',
   sample: 'JSON',
 }
 

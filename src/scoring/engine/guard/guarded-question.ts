@@ -201,6 +201,7 @@ function filled(
   if (isFenced && values.length > 0) found.add('fence')
   const parts = partsFor(ask, guard)
   const texts: Piece[] = [knownText(literals[0] ?? '')]
+  const allowed = mayBeEmpty && new Set(mayBeEmpty)
   let open = ''
   for (const [index, raw] of values.entries()) {
     const image = images?.find(({ at }) => at === index)
@@ -215,7 +216,7 @@ function filled(
     const known = made(raw, rendering)
     const { identity, nonce } = known?.seal ?? sealOf(raw, secret)
     pieces.push(identity)
-    if (isWordless(raw) && !mayBeEmpty?.includes(index)) found.add('empty')
+    if (isWordless(raw) && !allowed?.has(index)) found.add('empty')
     const literal = literals[index + 1] ?? ''
     // Without a fence, adjacent values are one text: a token could span their boundary.
     open += raw

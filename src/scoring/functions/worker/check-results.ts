@@ -8,6 +8,7 @@ import type {
   Range,
 } from '../../../contract/index.ts'
 import { isRole, questionFault } from '../../../contract/question.ts'
+import { checkedSteps } from '../../../contract/steps.ts'
 import type { FailureKind, Json, Score } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../function-host.ts'
 
@@ -21,20 +22,24 @@ export interface VerdictLimits {
   readonly outOfRange: FailureKind
 }
 
-const scoreKeys = ['value', 'parts', 'details', 'flags']
+const scoreKeys = ['value', 'parts', 'details', 'flags', 'steps']
 const isOddKey = (key: string): boolean => !scoreKeys.includes(key)
 const flagCount = 32
 const flagLength = 200
 
-/** A checked copy of a verdict; throws ContractViolation. Nothing is clamped. */
-export function checkVerdict(verdict: unknown, limits: VerdictLimits): Score | null {
+/** A checked copy of a verdict; throws ContractViolation. Nothing is clamped. `sample`: the row's, null for a comparison. */
+export function checkVerdict(
+  verdict: unknown,
+  limits: VerdictLimits,
+  sample: CallRow['sample'] | null,
+): Score | null {
   if (verdict === null) return null
   if (typeof verdict === 'number') return { value: inRange(verdict, limits) }
   refusePromise(verdict, limits.hook)
   if (typeof verdict !== 'object' || !isPlain(verdict)) {
     throw new ContractViolation(`${limits.hook} returned ${nameOf(verdict)}, not a number, a score or null`)
   }
-  const { value, parts, details, flags } = verdict as Partial<Record<keyof Score, unknown>>
+  const { value, parts, details, flags, steps } = verdict as Partial<Record<keyof Score, unknown>>
   if (Object.keys(verdict).some(isOddKey))
     throw new ContractViolation(`a score has ${scoreKeys.join(', ')}; ${limits.hook} gave it another key`)
   if (typeof value !== 'number')
@@ -46,18 +51,35 @@ export function checkVerdict(verdict: unknown, limits: VerdictLimits): Score | n
   if (parts !== undefined) checked.parts = checkParts(parts, limits)
   if (bounded) checked.details = bounded.details
   if (said.length > 0) checked.flags = said
+  if (steps !== undefined) addSteps(checked, steps, limits, sample)
   return checked
 }
 
+function addSteps(
+  score: { -readonly [K in keyof Score]: Score[K] },
+  given: unknown,
+  { hook }: VerdictLimits,
+  sample: CallRow['sample'] | null,
+): void {
+  const steps = sample ? checkedSteps(given, sample) : 'steps, but it compares two answers'
+  if (typeof steps === 'string') throw new ContractViolation(`${hook} returned ${steps}`)
+  if (steps.length > 0) score.steps = steps
+}
+
 /** One checked verdict for each row, in order. */
-export function checkVerdicts(verdicts: unknown, count: number, limits: VerdictLimits): (Score | null)[] {
+export function checkVerdicts(
+  verdicts: unknown,
+  rows: readonly CallRow[],
+  limits: VerdictLimits,
+): (Score | null)[] {
+  const count = rows.length
   refusePromise(verdicts, limits.hook)
   if (!Array.isArray(verdicts))
     throw new ContractViolation(`${limits.hook} returned ${nameOf(verdicts)}, not one verdict a row`)
   if (verdicts.length !== count) {
     throw new ContractViolation(`${limits.hook} returned ${verdicts.length} verdicts for ${count} rows`)
   }
-  return Array.from(verdicts, (verdict) => checkVerdict(verdict, limits))
+  return Array.from(verdicts, (verdict, at) => checkVerdict(verdict, limits, rows[at]?.sample ?? null))
 }
 
 function inRange(value: number, { hook, range: [low, high], outOfRange }: VerdictLimits): number {

@@ -160,8 +160,8 @@ function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], bindin
   if (fn.kind === 'rule' || fn.kind === 'group-rule') {
     if (job.op !== 'score') throw new ContractViolation(`a ${fn.kind} has no ${job.op}`)
     return fn.kind === 'rule'
-      ? verdicts([checkVerdict(fn.score(row), scored)])
-      : verdicts(checkVerdicts(fn.score(rows), rows.length, scored))
+      ? verdicts([checkVerdict(fn.score(row), scored, row.sample)])
+      : verdicts(checkVerdicts(fn.score(rows), rows, scored))
   }
   const answer = job.answer as never
   switch (job.op) {
@@ -170,20 +170,22 @@ function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], bindin
       if (fn.kind === 'list') return question(fn.ask, fn.rm_preprocess(rows), rows)
       const asked = fn.rm_preprocess(row)
       return typeof asked === 'number'
-        ? verdicts([checkVerdict(asked, { ...judged, hook: 'rm_preprocess', outOfRange: 'function_error' })])
+        ? verdicts([
+            checkVerdict(asked, { ...judged, hook: 'rm_preprocess', outOfRange: 'function_error' }, null),
+          ])
         : question(fn.ask, asked, rows)
     }
     case 'postprocess': {
       if (fn.kind === 'pair') {
         const better: unknown = fn.rm_postprocess(answer, row, other)
-        return verdicts([checkVerdict(better, { ...judged, range: [0, 1], parts: [] })])
+        return verdicts([checkVerdict(better, { ...judged, range: [0, 1], parts: [] }, null)])
       }
       if (fn.kind === 'list') {
         const listed = fn.rm_postprocess(answer, rows)
-        return verdicts(listed === null ? rows.map(() => null) : checkVerdicts(listed, rows.length, judged))
+        return verdicts(listed === null ? rows.map(() => null) : checkVerdicts(listed, rows, judged))
       }
       if (!fn.rm_postprocess) throw new ContractViolation('a critique has no rm_postprocess')
-      return verdicts([checkVerdict(fn.rm_postprocess(answer, row), judged)])
+      return verdicts([checkVerdict(fn.rm_postprocess(answer, row), judged, row.sample)])
     }
     default:
       throw new ContractViolation(`a ${fn.kind} reward has no ${job.op}`)

@@ -91,6 +91,7 @@ function recordTerm(
     parts: scored?.score.parts ?? {},
     details: parts.keep.details(scored?.score.details),
     flags: (scored?.score.flags ?? []) as string[],
+    ...(scored?.score.steps && { steps: scored.score.steps as RecordedTerm['steps'] }),
     why: status === 'off' ? term.why : null,
     failure: status === 'failed' ? (term.failure as RecordedTerm['failure']) : null,
     asks: own.map((vote) => recordAsk(vote, parts)),
@@ -172,6 +173,8 @@ const recordedTerm = z.object({
   parts: z.record(z.string(), z.number()),
   details: z.record(z.string(), z.unknown()),
   flags: z.array(z.string()),
+  /** Rewards of parts of the rollout. Absent if there are none. */
+  steps: z.array(z.object({ turn: z.int(), end: z.int(), value: z.number() })).optional(),
   /** Why a term is off. */
   why: z.string().nullable(),
   failure: failure.nullable(),

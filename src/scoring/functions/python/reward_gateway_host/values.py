@@ -11,6 +11,7 @@ ITEMS = 256
 DEPTH = 8
 # Values and characters of all details of one verdict.
 SIZE = 65_536
+STEPS = 10_000
 
 
 class NoVerdict(Exception):
@@ -102,13 +103,33 @@ def verdict(result: Any, parts: list[str], value_key: str = "score") -> dict[str
         return {"value": number(result[0])}
     if not isinstance(result, dict):
         return {"value": number(result)}
-    if value_key not in result:
-        raise NoVerdict(f"returned a dict without '{value_key}'")
-    score: dict[str, Any] = {"value": number(only(result[value_key]))}
     rest = {key: item for key, item in result.items() if key != value_key}
+    steps = rest.pop("steps") if are_steps(rest.get("steps")) else None
+    if value_key not in result and steps is None:
+        raise NoVerdict(f"returned a dict without '{value_key}'")
+    score: dict[str, Any] = {}
+    if value_key in result:  # without it, the option `aggregate` makes the score of the steps
+        score["value"] = number(only(result[value_key]))
+    if steps is not None:
+        if len(steps) > STEPS:
+            raise NoVerdict(f"returned {len(steps)} steps, more than {STEPS}")
+        score["steps"] = [step_of(step) for step in steps]
     named = {key: number(only(rest.pop(key))) for key in parts if key in rest}
     if named:
         score["parts"] = named
     if rest:
         score["details"] = bounded(rest)
     return score
+
+
+def are_steps(value: Any) -> bool:
+    """Whether an entry `steps` holds rewards of steps; a count or a list of texts is a detail."""
+    return isinstance(value, (list, tuple)) and any(isinstance(step, dict) for step in value)
+
+
+def step_of(step: Any) -> dict[str, Any]:
+    """The numbers of a step; the gateway checks what they say."""
+    if not isinstance(step, dict):
+        raise NoVerdict(f"returned a step that is {type(step).__name__}, not a dict")
+    keys = ("turn", "end", "value")
+    return {key: number(step[key]) for key in keys if step.get(key) is not None}
