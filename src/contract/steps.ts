@@ -9,6 +9,8 @@ export interface TextStep {
   readonly text: string
   /** Where the step ends: the number of Unicode code points of the text up to there, as Python counts. */
   readonly end: number
+  /** The step has no visible text. Only with `blank: true`. */
+  readonly blank?: true
 }
 
 /** A step of a rollout. */
@@ -53,7 +55,8 @@ export function splitSteps(text: string, { by, blank = false }: StepSplit): read
   const add = (to: number, next: number): void => {
     const piece = text.slice(start, to)
     end += codePointLength(piece)
-    if (blank || !isBlank(piece)) steps.push({ text: piece, end })
+    if (!isBlank(piece)) steps.push({ text: piece, end })
+    else if (blank) steps.push({ text: piece, end, blank: true })
     end += codePointLength(text.slice(to, next))
     start = next
   }

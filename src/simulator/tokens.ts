@@ -15,9 +15,15 @@ export function countTokens(text: string): number {
   return Math.ceil(text.length / charactersPerToken)
 }
 
-/** The text's tokens in order. Joined, they are the text. */
+const controlToken = /(<\|[a-z_]{1,40}\|>)/
+
+/** The text's tokens in order. Joined, they are the text. A control token is one token. */
 export function splitTokens(text: string): string[] {
   if (oneWord.test(text)) return [text]
+  if (text.includes('<|') && controlToken.test(text))
+    return text
+      .split(controlToken)
+      .flatMap((piece, at) => (at % 2 === 1 ? [piece] : piece === '' ? [] : splitTokens(piece)))
   const tokens: string[] = []
   for (let start = 0; start < text.length; start += charactersPerToken) {
     tokens.push(text.slice(start, start + charactersPerToken))

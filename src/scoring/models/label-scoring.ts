@@ -3,7 +3,7 @@
  * It takes token ids, returns one label's probability per call, and silently truncates a prompt that is too long
  * (vllm/entrypoints/generate/generative_scoring/serving.py). So prompts are tokenized and counted first.
  */
-import type { Asks } from '../../contract/index.ts'
+import type { AskName, Asks } from '../../contract/index.ts'
 import type { Settings } from './backends/backend.ts'
 import { shares } from './backends/generated-text.ts'
 import {
@@ -23,7 +23,7 @@ import { UpstreamError } from './transport/upstream-error.ts'
 
 type Shares = Asks['choose']['answer']
 
-/** How the labels of one model are scored. */
+/** How the servers of one model are asked. */
 export interface LabelScoring {
   readonly dispatcher: Dispatcher
   readonly headers: Record<string, string>
@@ -34,17 +34,64 @@ export interface LabelScoring {
 }
 
 /** What the calls for one question have in common. */
-type Asker = Pick<UpstreamRequest<unknown>, 'prefix' | 'request' | 'deadline' | 'trace'>
+export type Asker = Pick<UpstreamRequest<unknown>, 'prefix' | 'request' | 'deadline' | 'trace'>
 
 const keptLabels = 256
+
+/** Sends JSON to a model's servers, and has them tokenize. */
+export class TokenServer {
+  readonly #to: LabelScoring
+  readonly #ask: AskName
+
+  constructor(to: LabelScoring, ask: AskName) {
+    this.#to = to
+    this.#ask = ask
+  }
+
+  /** The ids of a prompt's tokens. */
+  async tokens(what: object, asker: Asker, stop: CancelToken): Promise<readonly number[]> {
+    const { answer } = await this.send('/tokenize', what, asker, stop, (value) => {
+      const { tokens, max_model_len: window } = value as JsonObject
+      const isList = Array.isArray(tokens) && tokens.length > 0 && tokens.every(Number.isSafeInteger)
+      if (!isList || !Number.isSafeInteger(window)) throw malformedReply('no tokens')
+      if (tokens.length >= (window as number))
+        throw new UpstreamError('prompt_too_long', "the prompt is longer than the model's window", {
+          remedy: 'give-up',
+          blame: false,
+        })
+      return { answer: tokens as number[], prompt: 0, completion: 0 }
+    })
+    return answer
+  }
+
+  /** Rejects with AllAttemptsFailed. */
+  send<T>(
+    path: string,
+    body: object,
+    asker: Asker,
+    stop: CancelToken,
+    read: (value: unknown) => ParsedReply<T>,
+  ): Promise<Dispatched<T>> {
+    const { dispatcher, headers, serves } = this.#to
+    const text = JSON.stringify({ model: serves, ...body })
+    const message = { method: 'POST' as const, path, headers, body: text }
+    return dispatch(
+      dispatcher,
+      { ...asker, ask: this.#ask, load: loadOf(text), message, read: (reply) => read(readJson(reply)) },
+      stop,
+    )
+  }
+}
 
 /** Scores labels for one model and caches their token ids. */
 export class LabelScorer {
   readonly #to: LabelScoring
+  readonly #server: TokenServer
   readonly #ids = new Map<string, Promise<number>>()
 
   constructor(to: LabelScoring) {
     this.#to = to
+    this.#server = new TokenServer(to, 'choose')
   }
 
   /** Rejects with AllAttemptsFailed. */
@@ -66,7 +113,7 @@ export class LabelScorer {
       typeof question === 'string'
         ? { prompt: question }
         : { messages: question, chat_template_kwargs: { enable_thinking: thinking, thinking } }
-    const tokens = await this.#tokens(prompt, { ...asker, prefix: '' }, stop)
+    const tokens = await this.#server.tokens(prompt, { ...asker, prefix: '' }, stop)
     const scored = await allOrNone(
       stop,
       ids.map((_, at) => (own) => this.#probability(tokens, rotated(ids, at), asker, own)),
@@ -95,7 +142,7 @@ export class LabelScorer {
       apply_softmax: false,
       add_special_tokens: false,
     }
-    return this.#send('/generative_scoring', body, asker, stop, (value) => {
+    return this.#server.send('/generative_scoring', body, asker, stop, (value) => {
       const reply = this.#to.checked(value)
       const [item] = itemsOf(reply.data, 1)
       const score = item?.score
@@ -119,53 +166,24 @@ export class LabelScorer {
       }
     }
     const own = { ...asker, prefix: '', trace: undefined }
-    const asked = this.#tokens({ prompt: label, add_special_tokens: false }, own, stop).then((tokens) => {
-      if (tokens.length === 1) return tokens[0] as number
-      throw refused(`a label must be one token, not ${tokens.length}`)
-    })
+    const asked = this.#server
+      .tokens({ prompt: label, add_special_tokens: false }, own, stop)
+      .then((tokens) => {
+        if (tokens.length === 1) return tokens[0] as number
+        throw refused(`a label must be one token, not ${tokens.length}`)
+      })
     asked.catch(() => this.#ids.get(label) === asked && this.#ids.delete(label))
     if (this.#ids.size >= keptLabels) this.#ids.clear()
     this.#ids.set(label, asked)
     return asked
-  }
-
-  async #tokens(what: object, asker: Asker, stop: CancelToken): Promise<readonly number[]> {
-    const { answer } = await this.#send('/tokenize', what, asker, stop, (value) => {
-      const { tokens, max_model_len: window } = value as JsonObject
-      const isList = Array.isArray(tokens) && tokens.length > 0 && tokens.every(Number.isSafeInteger)
-      if (!isList || !Number.isSafeInteger(window)) throw malformedReply('no tokens')
-      if (tokens.length >= (window as number))
-        throw new UpstreamError('prompt_too_long', "the prompt is longer than the model's window", {
-          remedy: 'give-up',
-          blame: false,
-        })
-      return { answer: tokens as number[], prompt: 0, completion: 0 }
-    })
-    return answer
-  }
-
-  #send<T>(
-    path: string,
-    body: object,
-    asker: Asker,
-    stop: CancelToken,
-    read: (value: unknown) => ParsedReply<T>,
-  ): Promise<Dispatched<T>> {
-    const { dispatcher, headers, serves } = this.#to
-    const text = JSON.stringify({ model: serves, ...body })
-    const message = { method: 'POST' as const, path, headers, body: text }
-    return dispatch(
-      dispatcher,
-      { ...asker, ask: 'choose', load: loadOf(text), message, read: (reply) => read(readJson(reply)) },
-      stop,
-    )
   }
 }
 
 /** The ids with the one at `at` first, because the server returns the probability of the first. */
 const rotated = (ids: readonly number[], at: number): number[] => [...ids.slice(at), ...ids.slice(0, at)]
 
-const refused = (detail: string): AllAttemptsFailed =>
+/** The failure of a question that the model's servers cannot answer. */
+export const refused = (detail: string): AllAttemptsFailed =>
   new AllAttemptsFailed(new UpstreamError('judge_rejected', detail, { remedy: 'give-up', blame: false }), [])
 
 /** Runs `read` and wraps an UpstreamError in AllAttemptsFailed. */

@@ -14,12 +14,13 @@ import {
 } from './build-request.ts'
 import { askError, call, type Dispatched, dispatch } from './dispatch/dispatch.ts'
 import { SingleFlight } from './dispatch/shared-answers.ts'
-import type { Answered, AskRequest, RenderedInput } from './interface/ask.ts'
+import type { Answered, AskRequest, Rendered, RenderedInput } from './interface/ask.ts'
 import type { CancelToken } from './interface/cancel-token.ts'
 import type { ModelConfig } from './interface/model-config.ts'
 import { imagesOfInput } from './interface/question-json.ts'
-import { LabelScorer } from './label-scoring.ts'
+import { LabelScorer, type LabelScoring } from './label-scoring.ts'
 import { type ModelQueue, queueWaitMs, ResponseTimes } from './pool/wait-estimate.ts'
+import { TokenRewards } from './token-rewards.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
@@ -35,6 +36,7 @@ export class Model {
   readonly #whenQuiet: (() => void)[] = []
   readonly #batcher: Batcher
   #scorer: LabelScorer | null = null
+  #rewarder: TokenRewards | null = null
 
   constructor(config: ModelConfig, parts: ModelParts) {
     this.config = config
@@ -201,6 +203,8 @@ export class Model {
     const asker = { request: signal, deadline, trace }
     if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
       return this.#labelScorer().ask(input as RenderedInput['choose'], { ...asker, prefix }, settings, stop)
+    if (ask === 'rewards' && this.config.rewards.returns === 'tokens')
+      return this.#tokenRewards().ask(input as Rendered, { ...asker, prefix }, stop)
     const isText = isTextAsk(ask)
     const kind = this.#isShared(ask, input, settings) ? backend.batchKey(ask, input, settings) : null
     if (kind !== null) {
@@ -222,19 +226,27 @@ export class Model {
   }
 
   #labelScorer(): LabelScorer {
+    this.#scorer ??= new LabelScorer(this.#tokenServers('has no /generative_scoring'))
+    return this.#scorer
+  }
+
+  #tokenRewards(): TokenRewards {
+    this.#rewarder ??= new TokenRewards(
+      this.config.rewards,
+      this.#tokenServers('takes no token ids for rewards'),
+    )
+    return this.#rewarder
+  }
+
+  #tokenServers(lack: string): LabelScoring {
     const { dispatcher, headers, backend } = this.parts
     const { generativeScoring: checked } = backend
     if (!checked)
-      throw new UpstreamError(
-        'judge_rejected',
-        `the ${this.config.backend} backend has no /generative_scoring`,
-        {
-          remedy: 'give-up',
-          blame: false,
-        },
-      )
-    this.#scorer ??= new LabelScorer({ dispatcher, headers, serves: this.config.model, checked })
-    return this.#scorer
+      throw new UpstreamError('judge_rejected', `the ${this.config.backend} backend ${lack}`, {
+        remedy: 'give-up',
+        blame: false,
+      })
+    return { dispatcher, headers, serves: this.config.model, checked }
   }
 
   #done(): void {
@@ -285,6 +297,8 @@ export async function askPinned(
         'judge_rejected',
         'a single instance cannot be asked for labels through /generative_scoring',
       )
+    if (ask === 'rewards' && model.config.rewards.returns === 'tokens')
+      throw new UpstreamError('judge_rejected', 'a single instance cannot be asked for rewards of tokens')
     const flight = new SingleFlight(
       async (stop) => {
         const work = buildRequest(model.parts, { ask, input, settings, prefix, request: signal, deadline })

@@ -1,4 +1,5 @@
-import { createdNow, type Endpoint, madeId, requireModel } from '../call.ts'
+import { type Call, createdNow, type Endpoint, madeId, requireModel } from '../call.ts'
+import { textOfIds, tokenId } from '../tokens.ts'
 import { promptUsage } from './completions.ts'
 import { pass, pooledPrompts, rawReward, sigmoid, stepRewards } from './pooling.ts'
 import { classifyText } from './sglang.ts'
@@ -21,9 +22,35 @@ export const classify: Endpoint = async (call) => {
   return { json: { ...head, data, usage: promptUsage(admitted) } }
 }
 
-/** POST /pooling: one number per text. If the text has step tags, a pair [wrong, right] per tag. */
+/** What Skywork's question has after each step. It is sent as ids, with the id of a line end in its place. */
+const stepMark = '<|fim_pad|>'
+const lineEnd = tokenId('\n')
+
+/** Skywork's form of POST /pooling: ids of tokens, and a number for each, of which those at the ends of steps mean something. */
+async function tokenRewards(call: Call, ids: readonly number[]): Promise<object> {
+  const { model } = call
+  const text = textOfIds(ids.map((id) => (id === lineEnd ? tokenId(stepMark) : id)))
+  const admitted = await pass(call, [{ text }])
+  const rewards = stepRewards(model, text, stepMark)
+  const places = ids.flatMap((id, at) => (id === lineEnd ? [at] : [])).slice(-rewards.length || ids.length)
+  const byPlace = new Map(places.map((place, at) => [place, rewards[at] ?? 0.5]))
+  const data = ids.map((_, at) => {
+    const right = byPlace.get(at) ?? 0.5
+    return [call.body.use_activation === false ? Math.log(right / (1 - right)) : right]
+  })
+  const head = { id: madeId('pool'), object: 'list', created: createdNow(), model: model.name }
+  return { ...head, data: [{ index: 0, object: 'pooling', data }], usage: promptUsage(admitted) }
+}
+
+/**
+ * POST /pooling: one number per text. If the text has step tags, a pair [wrong, right] per tag. A list of token ids gets a
+ * number per token.
+ */
 export const pooling: Endpoint = async (call) => {
   requireModel(call)
+  const { input } = call.body
+  if (Array.isArray(input) && input.length > 0 && input.every(Number.isInteger))
+    return { json: await tokenRewards(call, input as number[]) }
   const { model, body } = call
   const tag = model.options.stepTag ?? '<extra_0>'
   const admitted = await pass(call, pooledPrompts(call))

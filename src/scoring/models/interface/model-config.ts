@@ -165,6 +165,17 @@ export const modelConfig = z.strictObject({
       activation: z.boolean().optional(),
       /** Index of the reward among each step's numbers. */
       column: z.int().default(-1),
+      /**
+       * What the server returns numbers for: `steps`, as vLLM does for Qwen2.5-Math-PRM, or `tokens`, as it does for Skywork's
+       * models. Those are sent as token ids (vLLM only), and their numbers go through a sigmoid unless `activation` is set.
+       */
+      returns: z.enum(['steps', 'tokens']).default('steps'),
+      /** For `returns: tokens`. `embeddings`: vLLM before 0.7. */
+      endpoint: z.enum(['pooling', 'embeddings']).default('pooling'),
+      /** For `returns: tokens`: the mark after each step of a question, one token of the model's. */
+      mark: z.string().min(1).default('<|fim_pad|>'),
+      /** For `returns: tokens`: the token that the model gets in place of the mark. */
+      step_token: z.string().min(1).default('\n'),
     })
     .prefault({}),
   /** Questions in flight at one instance. Each question of a batch counts. */
