@@ -10,6 +10,7 @@ for (const page of [
   'recipes/gsm8k',
   'recipes/npg-muse',
   'recipes/rider',
+  'recipes/step-rewards',
   'recipes/tool-call',
 ])
   t.test(`docs/${page}.md does what it says`, (t) => followPage(t, `docs/${page}.md`))

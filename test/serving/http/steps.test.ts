@@ -84,7 +84,7 @@ const app = await testApp(
     ...Object.fromEntries(own.map((name) => [name, config(name)])),
     ...(!withoutPython && {
       summed: config('summed', { aggregate: 'sum' }),
-      unsummed: config('summed'),
+      alone: config('summed'),
       counts: config('counts'),
     }),
     qwen: { steps: [{ name: 'q', function: 'step-rewards', model: 'prm' }] },
@@ -196,7 +196,7 @@ t.test(
       ],
     }
     t.match(await scored('summed', '😀.ab.'), { reward: 0.5, steps, terms: { q: { details: { seen: 2 } } } })
-    t.match(await scored('unsummed', 'a.'), {
+    t.match(await scored('alone', 'a.'), {
       valid: false,
       failure: { detail: /steps without a score: the option aggregate/ },
     })

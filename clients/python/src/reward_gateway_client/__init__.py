@@ -3,8 +3,9 @@
 from .aio import AsyncRewardGateway
 from .client import RewardGateway
 from .errors import ClientUnusable, GatewayRefused, GatewayUnreachable, RewardGatewayError, Unscorable
-from .result import Failure, Result, Term, number_of, reward_of
+from .result import Failure, Result, StepReward, Term, number_of, reward_of
 from .sample import Message, Sample
+from .steps import sampled_step_rewards, step_token_rewards
 
 __all__ = [
     "AsyncRewardGateway",
@@ -17,8 +18,11 @@ __all__ = [
     "RewardGateway",
     "RewardGatewayError",
     "Sample",
+    "StepReward",
     "Term",
     "Unscorable",
     "number_of",
     "reward_of",
+    "sampled_step_rewards",
+    "step_token_rewards",
 ]

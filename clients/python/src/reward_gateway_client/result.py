@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from .errors import Unscorable
@@ -36,6 +36,14 @@ class Term(TypedDict):
     failure: Failure | None
 
 
+class StepReward(TypedDict):
+    """The reward of a part of the rollout: the text of a turn, up to `end` characters."""
+
+    turn: int
+    end: int
+    value: float
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """`terms` and `metrics` have the same keys in every result of a reward."""
@@ -51,6 +59,8 @@ class Result:
     metrics: Mapping[str, float | None]
     """None if the term or the sample failed; 0 if the term is off."""
     flags: Sequence[str]
+    steps: Mapping[str, Sequence[StepReward]] = field(default_factory=dict)
+    """Rewards of parts of the rollout, by term. Empty if there are none."""
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> "Result":
@@ -64,6 +74,7 @@ class Result:
             terms=row["terms"],
             metrics=row["metrics"],
             flags=row["flags"],
+            steps=row.get("steps", {}),
         )
 
     def score(self, name: str) -> float | None:
