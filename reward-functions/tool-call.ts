@@ -1,35 +1,44 @@
 import { z } from 'zod'
-import { defineRule, mode, type Score } from '../src/contract/index.ts'
+import {
+  type AnsweredCall,
+  defineRule,
+  mode,
+  type Sample,
+  type Score,
+  toolCallsOf,
+  turnsOf,
+} from '../src/contract/index.ts'
 import { isBlank } from '../src/grading/index.ts'
 import {
+  type AnyJson,
   firstDifference,
-  isObject,
   type Sameness,
   sameMultiset,
   typed,
   unpaired,
 } from '../src/grading/json/identity.ts'
-import { type JsonValue, readJson } from '../src/grading/json/json.ts'
-import { blocks, pairedBlocks } from '../src/grading/tags.ts'
+import { readJson } from '../src/grading/json/json.ts'
+import { blocks } from '../src/grading/tags.ts'
+import { callEnd, callStart, listedCalls, structuredCalls, textCalls } from '../src/grading/tool-calls.ts'
 
 const variants = ['general', 'grpo', 'egpo'] as const
 type Variant = (typeof variants)[number]
 
 /** The calls in a text, or why there are none. `format`: the text earns the credit for tags. */
 type Reading = { readonly format: boolean } & (
-  | { readonly calls: readonly JsonValue[] }
+  | { readonly calls: readonly AnyJson[] }
   | { readonly reason: string }
 )
-
-const open = '<tool_call>'
-const close = '</tool_call>'
 
 /** The published code compares Python sets of sets: it loses order and repetition, and treats `true` as 1. */
 const setsOfSets: Sameness = { listsAsSets: true, booleansAsNumbers: true, nanEqualsNan: true }
 
 /**
- * Function calls as `<tool_call>` JSON. Pays 1 if the calls in the response match those in the ground truth,
- * in any order, else 0. `variant: general` adds 0.1 for the form: 0 to 1.1.
+ * Function calls. Pays 1 if the calls of the rollout match those in the ground truth, in any order, else 0.
+ * `variant: general` adds 0.1 for the form: 0 to 1.1.
+ *
+ * Reads the calls that the trainer sent as such, of all turns, or else `<tool_call>` JSON in the response. `details.read`
+ * says which. The ground truth is a list of calls, or a text with such JSON.
  *
  * Never invalid: a ground truth without readable calls pays 0 with the flag `bad_ground_truth`.
  */
@@ -46,22 +55,69 @@ export default defineRule({
     const published = mode === 'published'
     const response: unknown = sample.response
     if (typeof response !== 'string') return scoreOfNoText(response, variant, published)
-    const given = published ? publishedAnswer(response, variant) : strictAnswer(response, variant)
-    if (!('calls' in given)) return verdict(variant, given.format, false, { reason: given.reason })
-    const wanted = published ? publishedCalls(truth) : strictCalls(truth)
+    const sent = sample.toolCalls ?? toolCallsOf(sample)
+    const read = sent.length > 0 ? 'structured' : 'text'
+    const given =
+      sent.length > 0
+        ? sentAnswer(sample, sent, variant, published)
+        : published
+          ? publishedAnswer(response, variant)
+          : strictAnswer(response, variant)
+    if (!('calls' in given)) return verdict(variant, given.format, false, { read, reason: given.reason })
+    const wanted = wantedCalls(truth, published, read)
     if (!('calls' in wanted)) {
       const reason = `ground truth: ${wanted.reason}`
-      const low = verdict(variant, published && given.format, false, { reason })
+      const low = verdict(variant, published && given.format, false, { read, reason })
       return { ...low, flags: ['bad_ground_truth'] }
     }
     const sameness = published ? setsOfSets : typed
-    if (sameMultiset(given.calls, wanted.calls, sameness)) return verdict(variant, given.format, true, {})
+    if (sameMultiset(given.calls, wanted.calls, sameness))
+      return verdict(variant, given.format, true, { read })
     return verdict(variant, given.format, false, {
+      read,
       reason: 'unequal',
       at: difference(given.calls, wanted.calls, sameness),
     })
   },
 })
+
+/** A text is read as a response is, faults included; a list as trainers write calls. */
+function wantedCalls(truth: unknown, published: boolean, read: 'structured' | 'text'): Reading {
+  if (Array.isArray(truth) && !(published && read === 'text')) return formed(listedCalls(truth))
+  return published ? publishedCalls(truth) : strictCalls(truth)
+}
+
+const formed = (reading: ReturnType<typeof textCalls>): Reading => ({
+  format: 'calls' in reading,
+  ...reading,
+})
+
+/** The calls that the trainer sent as such. Strict mode refuses them if the policy also wrote tags of calls as text. */
+function sentAnswer(
+  sample: Sample,
+  sent: readonly AnsweredCall[],
+  variant: Variant,
+  published: boolean,
+): Reading {
+  const own = turnsOf(sample).filter(({ role }) => role === 'assistant')
+  const isThinking = own.some(
+    ({ reasoning = '', content }) =>
+      !isBlank(reasoning) ||
+      !isBlank(content.slice(0, Math.max(content.indexOf('</think>'), 0)).replaceAll('<think>', '')),
+  )
+  if (variant === 'egpo' && !isThinking) return { format: false, reason: 'no_thinking' }
+  const isWritten = own.some(({ content }) => {
+    const answer = content.slice(content.lastIndexOf('</think>') + 1)
+    return answer.includes(callStart) || answer.includes(callEnd)
+  })
+  if (!published && isWritten) return { format: false, reason: 'tags_beside_calls' }
+  // A number that is not finite was read as null.
+  const isLost = sample.flags?.includes('non_finite_input') && sent.some((call) => holdsNull(call.arguments))
+  return isLost ? { format: false, reason: 'malformed_call' } : formed(structuredCalls(sent))
+}
+
+const holdsNull = (value: unknown): boolean =>
+  value === null || (typeof value === 'object' && Object.values(value).some(holdsNull))
 
 function verdict(
   variant: Variant,
@@ -80,7 +136,8 @@ function scoreOfNoText(response: unknown, variant: Variant, published: boolean):
   if (published && variant === 'general' && !Array.isArray(response)) {
     throw new TypeError('the response is not a text')
   }
-  const format = published && Array.isArray(response) && response.includes(open) && response.includes(close)
+  const format =
+    published && Array.isArray(response) && response.includes(callStart) && response.includes(callEnd)
   return verdict(variant, format, false, { reason: 'not_text' })
 }
 
@@ -93,8 +150,8 @@ function publishedAnswer(response: string, variant: Variant): Reading {
 /** Any text between tags is a call: parsed as JSON if possible, otherwise unchanged. */
 function publishedCalls(text: unknown): Reading {
   if (typeof text !== 'string') return { format: false, reason: 'not_text' }
-  const format = text.includes(open) && text.includes(close)
-  const found = blocks(text, open, close)
+  const format = text.includes(callStart) && text.includes(callEnd)
+  const found = blocks(text, callStart, callEnd)
   if (found.length === 0) return { format, reason: 'no_call' }
   const calls = found.map((block) => {
     const reading = readJson(block)
@@ -114,32 +171,12 @@ function strictAnswer(response: string, variant: Variant): Reading {
   return strictCalls(end < 0 ? response : response.slice(end + '</think>'.length))
 }
 
-/** Requires paired tags, strict JSON between them, and nothing but calls. */
 function strictCalls(text: unknown): Reading {
-  if (typeof text !== 'string') return { format: false, reason: 'not_text' }
-  const found = pairedBlocks(text, open, close)
-  if (found === null) return { format: false, reason: 'tags_unbalanced' }
-  if (found.length === 0) return { format: false, reason: 'no_call' }
-  const calls: JsonValue[] = []
-  for (const block of found) {
-    const reading = readJson(block)
-    if (!reading || reading.constants) return { format: false, reason: 'not_json' }
-    if (reading.repeatedKeys) return { format: false, reason: 'repeated_key' }
-    if (!isCall(reading.value)) return { format: false, reason: 'not_a_call' }
-    calls.push(reading.value)
-  }
-  return { format: true, calls }
-}
-
-function isCall(value: JsonValue): boolean {
-  if (!isObject(value) || value.size !== 2) return false
-  const name = value.get('name')
-  const args = value.get('arguments')
-  return typeof name === 'string' && name !== '' && args !== undefined && isObject(args)
+  return typeof text === 'string' ? formed(textCalls(text)) : { format: false, reason: 'not_text' }
 }
 
 /** The first unmatched call, and where it differs from the first unmatched wanted call. */
-function difference(given: readonly JsonValue[], wanted: readonly JsonValue[], sameness: Sameness): string {
+function difference(given: readonly AnyJson[], wanted: readonly AnyJson[], sameness: Sameness): string {
   const [at] = unpaired(given, wanted, sameness)
   const [missing] = unpaired(wanted, given, sameness)
   if (at === undefined) return `wanted call ${(missing ?? 0) + 1}: missing`

@@ -12,5 +12,6 @@ for (const page of [
   'recipes/rider',
   'recipes/step-rewards',
   'recipes/tool-call',
+  'recipes/tool-use',
 ])
   t.test(`docs/${page}.md does what it says`, (t) => followPage(t, `docs/${page}.md`))

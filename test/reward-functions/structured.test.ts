@@ -111,7 +111,11 @@ t.test('tool-call keeps its contract', async (t) => {
 
 t.test('tool-call: the calls of the response earn the mark of their variant', async (t) => {
   const thinking = `<think>Two seats.</think>\n\n${wanted}`
-  t.strictSame(called(wanted, wanted), { value: 1.1, parts: { format: 1, correctness: 1 }, details: {} })
+  t.strictSame(called(wanted, wanted), {
+    value: 1.1,
+    parts: { format: 1, correctness: 1 },
+    details: { read: 'text' },
+  })
   t.equal(called(wanted, wanted, { variant: 'grpo' }).value, 1)
   t.equal(called(thinking, wanted, { variant: 'egpo' }).value, 1)
   t.equal(called(call('{}'), wanted).value, 0.1)

@@ -1,4 +1,4 @@
-import { ExactNumber, type JsonOf, type JsonValue } from './json.ts'
+import { ExactNumber, type JsonOf } from './json.ts'
 
 /** Which values count as the same, besides equal texts, exact numbers, and objects with any key order. */
 export interface Sameness {
@@ -16,7 +16,8 @@ export const typed: Sameness = { listsAsSets: false, booleansAsNumbers: false, n
 /** Python's `==`. */
 export const pythonic: Sameness = { listsAsSets: false, booleansAsNumbers: true, nanEqualsNan: false }
 
-type AnyJson = JsonOf<number | bigint | ExactNumber>
+/** JSON in which some numbers may be exact. */
+export type AnyJson = JsonOf<number | bigint | ExactNumber>
 
 /** Assigns numbers to values so that equal values get equal numbers, in n log n time. */
 export class JsonIdentities {
@@ -84,8 +85,8 @@ const isAnyList = (value: readonly AnyJson[] | ReadonlyMap<string, AnyJson>): va
 
 /** Indices of the values of `a` without a partner in `b`. Each value of `b` is a partner only once. */
 export function unpaired(
-  a: readonly JsonValue[],
-  b: readonly JsonValue[],
+  a: readonly AnyJson[],
+  b: readonly AnyJson[],
   sameness: Sameness,
 ): readonly number[] {
   const identities = new JsonIdentities(sameness)
@@ -103,20 +104,20 @@ export function unpaired(
 }
 
 /** True if both contain the same values equally often, in any order. */
-export function sameMultiset(a: readonly JsonValue[], b: readonly JsonValue[], sameness: Sameness): boolean {
+export function sameMultiset(a: readonly AnyJson[], b: readonly AnyJson[], sameness: Sameness): boolean {
   return a.length === b.length && unpaired(a, b, sameness).length === 0
 }
 
-export function same(a: JsonValue, b: JsonValue, sameness: Sameness): boolean {
+export function same(a: AnyJson, b: AnyJson, sameness: Sameness): boolean {
   return sameMultiset([a], [b], sameness)
 }
 
 /** Narrows to a list, which `Array.isArray` cannot do for read-only types. */
-export function isList(value: JsonValue): value is readonly JsonValue[] {
+export function isList<N>(value: JsonOf<N>): value is readonly JsonOf<N>[] {
   return Array.isArray(value)
 }
 
-export function isObject(value: JsonValue): value is ReadonlyMap<string, JsonValue> {
+export function isObject<N>(value: JsonOf<N>): value is ReadonlyMap<string, JsonOf<N>> {
   return value instanceof Map
 }
 
@@ -132,7 +133,7 @@ export function isObject(value: JsonValue): value is ReadonlyMap<string, JsonVal
  * const place = a && b && firstDifference(a.value, b.value) // 'x[1]'
  * ```
  */
-export function firstDifference(a: JsonValue, b: JsonValue): string | null {
+export function firstDifference(a: AnyJson, b: AnyJson): string | null {
   if (isList(a) && isList(b)) {
     for (let i = 0; i < Math.max(a.length, b.length); i++) {
       const path = childDifference(a[i], b[i])
@@ -150,7 +151,7 @@ export function firstDifference(a: JsonValue, b: JsonValue): string | null {
   return same(a, b, typed) ? null : ''
 }
 
-function childDifference(a: JsonValue | undefined, b: JsonValue | undefined): string | null {
+function childDifference(a: AnyJson | undefined, b: AnyJson | undefined): string | null {
   if (a === undefined || b === undefined) return a === b ? null : ''
   return firstDifference(a, b)
 }
