@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { startSimulatedServer } from '../../src/simulator/index.ts'
 import type { SimulatedServerOptions } from '../../src/simulator/options.ts'
 import { runCommand } from '../support/command-line.ts'
+import { scriptedServer } from '../support/scripted-server.ts'
 
 const solver = async (t: Test, more: SimulatedServerOptions = {}) => {
   const answers = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${i} + ${i}?`, 2 * i]))
@@ -213,3 +214,82 @@ t.test(
 async function written(path: string, bytes: number, writer: ChildProcess): Promise<void> {
   while (writer.exitCode === null && (!existsSync(path) || statSync(path).size < bytes)) await setTimeout(2)
 }
+
+t.test('calls of tools that the policy answers with are kept as turns of its answer', async (t) => {
+  const call = { id: 'c', type: 'function', function: { name: 'add', arguments: '{"a":2}' } }
+  const replies = [
+    { finish_reason: 'tool_calls', message: { role: 'assistant', content: null, tool_calls: [call] } },
+    { finish_reason: 'length', message: { role: 'assistant', content: 'It is 4', reasoning_content: 'hm' } },
+    { finish_reason: 'stop', message: { role: 'assistant', content: '4' } },
+    { finish_reason: 'content_filter', message: { role: 'assistant', content: '4' } },
+  ]
+  const policy = await scriptedServer(
+    ({ body }) => {
+      const reply = replies[Number(body.messages.at(-1).content)]
+      return { choices: [{ index: 0, ...reply }], usage: { prompt_tokens: 5, completion_tokens: 7 } }
+    },
+    ['actor'],
+  )
+  t.teardown(() => policy.kill())
+  const folder = t.testdir()
+  const [data, output] = [join(folder, 'data.jsonl'), join(folder, 'out.jsonl')]
+  const tool = { name: 'add', parameters: { type: 'object' } }
+  const rowOf = (content: string, tools: unknown) => ({
+    prompt: [{ role: 'user', content }],
+    ground_truth: '4',
+    tools,
+  })
+  const earlier = [
+    { role: 'user', content: 'x' },
+    { role: 'assistant', tool_calls: [call] },
+  ]
+  const rows = [
+    rowOf('0', [tool]),
+    rowOf('1', JSON.stringify([{ type: 'function', function: tool }])),
+    { prompt: [...earlier, { role: 'tool', tool_call_id: 'c', content: '2' }], ground_truth: '4' },
+    rowOf('3', [tool]),
+    rowOf('0', 'not a list'),
+    { ...rowOf('0', [tool]), prompt: 'plain' },
+  ]
+  writeFileSync(data, rows.map((one) => JSON.stringify(one)).join('\n'))
+  const evaluate = ['evaluate', '--function', 'numeric-match', '--policy', policy.url, '--data', data]
+  const ran = await runCommand([...evaluate, '--output', output])
+  t.equal(ran.code, 0, ran.stderr)
+  const check = () => {
+    const [called, cut, plain, ...failed] = linesOf(output)
+    t.match(called, { valid: true, flags: ['no_final_text'] })
+    t.match(called.sample, {
+      counts: { turns: 1, tool_calls: 1 },
+      turns: [
+        { role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'add', arguments: { a: 2 } } }] },
+      ],
+      finish_reason: 'tool_calls',
+      response_tokens: 7,
+    })
+    t.match(cut, { valid: true, reward: 1, flags: ['truncated'] })
+    t.match(cut.sample, { response: 'It is 4', turns: [{ reasoning_content: 'hm' }], status: 'truncated' })
+    t.match(plain, { valid: true, reward: 1 })
+    t.notOk('turns' in plain.sample)
+    t.match(
+      failed.map(({ failure }: { failure: { kind: string } }) => failure.kind),
+      ['policy_failed', 'bad_sample', 'bad_sample'],
+    )
+  }
+  check()
+  const asked = policy.seen.filter(({ path }) => path === '/v1/chat/completions').map(({ body }) => body)
+  t.equal(asked.length, 4)
+  const sent = [{ type: 'function', function: tool }]
+  t.strictSame(
+    asked.map(({ tools }) => tools),
+    asked.map(({ messages }) => (messages.length > 1 ? undefined : sent)),
+  )
+  t.match(asked.find(({ messages }) => messages.length > 1)?.messages[1], {
+    role: 'assistant',
+    tool_calls: [call],
+  })
+  t.match(asked[0], { model: 'actor', temperature: 0, max_tokens: 2048 })
+  const again = await runCommand([...evaluate, '--output', output, '--failed-only'])
+  t.equal(again.code, 0, again.stderr)
+  check()
+  t.equal(policy.seen.filter(({ path }) => path === '/v1/chat/completions').length, 5, 'only the failed one')
+})

@@ -446,3 +446,63 @@ t.test('causes that differ only in numbers are counted together, as are too many
 async function written(path: string, bytes: number, writer: ChildProcess): Promise<void> {
   while (writer.exitCode === null && (!existsSync(path) || statSync(path).size < bytes)) await setTimeout(2)
 }
+
+t.test(
+  'rows of data sets say how their rollouts ended, and columns that cannot be read are named',
+  async (t) => {
+    const folder = t.testdir()
+    const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
+    const row = (more: object) =>
+      JSON.stringify({ reward_model: { ground_truth: '4' }, prompt: '2 + 2?', response: '4', ...more })
+    const rollout = [
+      { role: 'assistant', tool_calls: [{ name: 'f', arguments: 'no' }] },
+      { role: 'assistant', content: '4' },
+    ]
+    const rows = [
+      row({ status: 'truncated' }),
+      row({ status: 'verified', tokens: 'many' }),
+      row({ status: 'aborted' }),
+      row({ response: rollout }),
+    ]
+    writeFileSync(input, rows.join('\n'))
+    const score = (from: string, to: string) =>
+      runCommand([
+        'score',
+        '--function',
+        'numeric-match',
+        '--input',
+        from,
+        '--output',
+        to,
+        '--keep',
+        'all',
+        '--allow-invalid',
+        '1',
+      ])
+    t.equal((await score(input, output)).code, 0)
+    const results = readFileSync(output, 'utf8')
+      .trim()
+      .split('\n')
+      .map((one) => JSON.parse(one))
+    t.match(results, [
+      { reward: 1, flags: ['truncated'] },
+      { reward: 1, flags: { length: 0 } },
+      { reward: null, failure: { kind: 'aborted' } },
+      {
+        reward: 1,
+        sample: { counts: { turns: 2, tool_calls: 1, malformed_calls: 1 }, turns: { length: 2 } },
+      },
+    ])
+    const images = join(folder, 'images.parquet')
+    const instance = await DuckDBInstance.create(':memory:')
+    const connection = await instance.connect()
+    await connection.run(
+      `COPY (SELECT '2 + 2?' AS prompt, '4' AS response, '4' AS ground_truth, [{'bytes': 'x'::BLOB, 'path': 'a'}] AS images) TO '${images}' (FORMAT parquet)`,
+    )
+    connection.closeSync()
+    t.match(await score(images, join(folder, 'seen.jsonl')), {
+      code: 0,
+      stderr: /^note: columns of bytes are not read: images\n/,
+    })
+  },
+)

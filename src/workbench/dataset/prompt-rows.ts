@@ -1,8 +1,8 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { Failure, Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Failure, Json, Sample, Unreadable } from '../../core/sample/sample.ts'
 import { permutation, seeded } from '../../core/statistics/random.ts'
 import { badSample } from '../../trainers/native.ts'
-import { eachRow, isObject, type RawRow } from './row.ts'
+import { eachRow, type Fields, isObject, type RawRow } from './row.ts'
 import { openRows } from './rows.ts'
 import { samplesOf } from './samples.ts'
 
@@ -10,6 +10,8 @@ import { samplesOf } from './samples.ts'
 export interface PromptRow {
   readonly index: number
   readonly row: Sample | Unreadable
+  /** The functions that the policy may call: the row's `tools`. */
+  readonly tools?: readonly Json[]
 }
 
 interface PromptRows extends AsyncIterable<PromptRow> {
@@ -70,7 +72,14 @@ async function countOf(path: string, stdin: NodeJS.ReadableStream): Promise<numb
 }
 
 /** What a row says of its response. */
-const ofResponse: readonly string[] = ['responses', 'status', 'tokens', 'policy_version', 'environment']
+const ofResponse: readonly string[] = [
+  'responses',
+  'status',
+  'tokens',
+  'policy_version',
+  'environment',
+  'tools',
+]
 
 function promptOf(raw: RawRow, index: number, modelSteps: readonly string[]): PromptRow {
   const { value } = raw
@@ -82,18 +91,42 @@ function promptOf(raw: RawRow, index: number, modelSteps: readonly string[]): Pr
   if (!read || 'failure' in read) return { index, row: read ?? badSample(String(index), 'no sample') }
   if (read.prompt.length === 0) return { index, row: badSample(String(index), 'prompt: is missing or empty') }
   const failure = beyondText(read.prompt)
-  return { index, row: failure ? { id: read.id, failure } : read }
+  if (failure) return { index, row: { id: read.id, failure } }
+  const tools = isObject(value) ? toolsOf(value.tools) : null
+  if (tools === 'bad')
+    return { index, row: badSample(read.id, 'tools: expected a list of functions, or its JSON') }
+  if (tools && typeof read.prompt === 'string')
+    return {
+      index,
+      row: badSample(read.id, 'tools: the prompt must be messages, because a plain text takes no tools'),
+    }
+  return tools ? { index, row: read, tools } : { index, row: read }
 }
+
+/** The tools of a row, as a list or as its JSON text. null if there are none. */
+function toolsOf(value: unknown): readonly Json[] | 'bad' | null {
+  if (value === undefined || value === null || value === '') return null
+  try {
+    const list: unknown = typeof value === 'string' ? JSON.parse(value) : value
+    if (!Array.isArray(list) || !list.every(isObject)) return 'bad'
+    return list.length === 0 ? null : list.map(functionOf)
+  } catch {
+    return 'bad'
+  }
+}
+
+/** Data sets also list bare functions. */
+const functionOf = (tool: Fields): Json =>
+  ('function' in tool ? tool : { type: 'function', function: tool }) as Json
 
 /** Why the policy cannot be asked; null if it can be. A prompt with an image or a tool call would be another prompt without it. */
 export function beyondText(prompt: Sample['prompt']): Failure | null {
   if (typeof prompt === 'string') return null
-  const at = prompt.findIndex(({ parts, toolCalls }) => parts || toolCalls)
+  const at = prompt.findIndex(({ parts }) => parts)
   if (at < 0) return null
-  const what = prompt[at]?.parts ? 'a part that is no text' : 'calls of tools'
   return {
     kind: 'unseen_content',
     retryable: false,
-    detail: `prompt.${at} has ${what}, and the policy is asked with texts only`,
+    detail: `prompt.${at} has a part that is no text, and the policy is asked with texts only`,
   }
 }

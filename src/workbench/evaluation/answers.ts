@@ -3,7 +3,7 @@ import { createWriteStream, existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import pLimit from 'p-limit'
 import { GatewayError } from '../../core/errors.ts'
-import type { Failure } from '../../core/sample/sample.ts'
+import type { Failure, Message } from '../../core/sample/sample.ts'
 import { unwritable, wholeLines } from '../dataset/files.ts'
 import { eachRow } from '../dataset/row.ts'
 import { jsonLines } from '../dataset/rows.ts'
@@ -31,7 +31,7 @@ export function openAnswers(evaluation: Evaluation, journal: AnswerJournal): Ans
       signal.throwIfAborted()
       if (failures >= mostFailures) throw silent(failures)
       const drawn = seed === null ? sampling : { ...sampling, seed: seedOf(seed, turn, draw) }
-      const given = await policy.ask({ prompt, key, sampling: drawn, signal })
+      const given = await policy.ask({ prompt, tools: turn.tools, key, sampling: drawn, signal })
       // Written before the slot is free, so that a killed process loses at most the answers in flight.
       if (!('kind' in given)) await journal.add({ turn: turn.turn, draw }, given)
       return given
@@ -93,8 +93,8 @@ export async function openAnswerJournal(path: string, resume: boolean, from: num
       kept.delete(key)
       return found
     },
-    add({ turn, draw }, { text, finishReason, tokens }) {
-      const line = JSON.stringify({ turn, draw, text, finish_reason: finishReason, tokens })
+    add({ turn, draw }, { text, finishReason, tokens, turn: whole }) {
+      const line = JSON.stringify({ turn, draw, text, finish_reason: finishReason, tokens, whole })
       return new Promise((resolve, reject) =>
         stream.write(`${line}\n`, (error) => (error ? reject(error) : resolve())),
       )
@@ -112,10 +112,22 @@ const keyOf = ({ turn, draw }: AnswerPlace): string => `${turn}/${draw}`
 async function keptAnswers(path: string, from: number): Promise<Map<string, PolicyAnswer>> {
   const kept = new Map<string, PolicyAnswer>()
   for await (const { value } of eachRow(await jsonLines(path))) {
-    const { turn, draw, text, finish_reason: finishReason, tokens } = (value ?? {}) as Record<string, unknown>
+    const {
+      turn,
+      draw,
+      text,
+      finish_reason: finishReason,
+      tokens,
+      whole,
+    } = (value ?? {}) as Record<string, unknown>
     if (typeof turn !== 'number' || typeof draw !== 'number' || turn < from) continue
     if (typeof text !== 'string' || typeof finishReason !== 'string' || typeof tokens !== 'number') continue
-    kept.set(keyOf({ turn, draw }), { text, finishReason, tokens })
+    kept.set(keyOf({ turn, draw }), {
+      text,
+      finishReason,
+      tokens,
+      ...(whole !== undefined && { turn: whole as Message }),
+    })
   }
   return kept
 }

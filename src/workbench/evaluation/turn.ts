@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Failure, Message, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import { readConversation } from '../../trainers/chat/conversation.ts'
+import { rolloutOf } from '../../trainers/chat/rollout.ts'
 import { writeNativeResult } from '../../trainers/native-result.ts'
 import type { PromptRow } from '../dataset/prompt-rows.ts'
 import { keptSample } from '../dataset/scored-file.ts'
@@ -41,8 +43,10 @@ export function samplesOfTurn(
     if ('failure' in row) return { id, failure: row.failure }
     if ('kind' in answer) return { id, failure: answer }
     const group = { id: groupIdOf(turn, runs), size: answers.length, index: draw }
-    const flags = [...(row.flags ?? []), ...(answer.finishReason === 'length' ? ['truncated'] : [])]
-    return { ...row, id, response: answer.text, group, ...(flags.length > 0 && { flags }) }
+    const status = answer.finishReason === 'length' ? 'truncated' : 'completed'
+    const rollout = answer.turn ? rolloutOf([answer.turn]) : { response: answer.text }
+    const flags = [...(row.flags ?? []), ...(rollout.flags ?? [])]
+    return { ...row, ...rollout, id, status, group, ...(flags.length > 0 && { flags }) }
   })
 }
 
@@ -69,11 +73,14 @@ export function resultLine(
 /** The answer in a result line. null if the policy failed or the line is not from an evaluation. */
 export function answerOfLine(value: unknown): PolicyAnswer | null {
   const { sample } = (value ?? {}) as { readonly sample?: unknown }
-  const { response, response_tokens, finish_reason } = (sample ?? {}) as Readonly<Record<string, unknown>>
+  const { response, turns, response_tokens, finish_reason } = (sample ?? {}) as Readonly<
+    Record<string, unknown>
+  >
   if (typeof response !== 'string' || typeof finish_reason !== 'string') return null
   return {
     text: response,
     finishReason: finish_reason,
     tokens: typeof response_tokens === 'number' ? response_tokens : 0,
+    ...(Array.isArray(turns) && { turn: readConversation(turns)[0] as Message }),
   }
 }

@@ -1,7 +1,7 @@
 /** What rows hold besides texts, and what each step of the reward would not see of it. */
 import { isBlank, type Message, promptText, type Sample } from '../../core/sample/sample.ts'
 import { ignoredFlags, unseenContent } from '../../scoring/engine/unseen.ts'
-import type { Findings } from './finding.ts'
+import { type Findings, withoutPlace } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 import type { Item } from './row-checks.ts'
 
@@ -67,9 +67,6 @@ export class ContentCheck {
     }
   }
 }
-
-/** Rows differ in the index of a message. */
-const withoutPlace = (detail: string): string => detail.replace(/^(prompt|response)\.\d+ /, '$1 ')
 
 const saysMoreThanOnce = ({ turns = [] }: Sample): boolean =>
   turns.filter(({ role, content }) => role === 'assistant' && !isBlank(content)).length > 1

@@ -211,3 +211,6 @@ export class Findings {
     return order.flatMap((severity) => all.filter((found) => found.severity === severity))
   }
 }
+
+/** A failure's detail as a message: rows differ in the index of a turn. */
+export const withoutPlace = (detail: string): string => detail.replace(/^(prompt|response)\.\d+ /, '$1 ')

@@ -82,9 +82,10 @@ export async function preflight(job: PreflightJob): Promise<Report> {
       chosen.add(item)
       lengths.add(promptText(turnsOf(item)))
     }
+    // Scoring frees the bytes of images, so that questions come first.
+    await questions.look(batch.items)
     await contents.look(batch.items, signal)
     await truths.look(batch.items, signal)
-    await questions.look(batch.items)
     job.onProgress?.(batch.rows)
   }
   if (rows === 0) findings.add('missing-column', 'there are no rows')

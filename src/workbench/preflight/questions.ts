@@ -5,6 +5,7 @@ import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
 import { guardQuestion, withOwnTexts } from '../../scoring/engine/guard/guarded-question.ts'
 import { askOf } from '../../scoring/engine/judge/step-question.ts'
+import { imageFailure, shownQuestion } from '../../scoring/engine/question-images.ts'
 import { rowOf } from '../../scoring/engine/step.ts'
 import { leavesOutTurns, unseenContent } from '../../scoring/engine/unseen.ts'
 import type { CallResult, CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'
@@ -12,7 +13,7 @@ import type { Rendered } from '../../scoring/models/interface/ask.ts'
 import { fullGuard } from '../../scoring/models/interface/model-config.ts'
 import type { PlanStep } from '../../scoring/plan/plan.ts'
 import { ignorance } from '../dataset/samples.ts'
-import type { FindingName, Findings } from './finding.ts'
+import { type FindingName, type Findings, withoutPlace } from './finding.ts'
 import { type OpenedReward, secret } from './opened-reward.ts'
 import type { Item } from './row-checks.ts'
 import { Windows } from './windows.ts'
@@ -97,7 +98,15 @@ export class QuestionCheck {
       found.push(['undeclared-steps', `${where}: the question does not declare its number of steps`])
     if (promptsOf(asked.question).some((one) => emptyPlaces(one).length > 0))
       found.push(['empty-value', `${where}: a value of the question is empty`])
-    if (leavesOutTurns(asked.question, [{ sample, earlier: earlierOf(step) }]))
+    const question = shownQuestion(step, asked.question)
+    const rows = [{ sample, earlier: earlierOf(step) }]
+    for (const model of step.models) {
+      const failure = imageFailure(step, model, question, rows)
+      if (!failure) continue
+      const name = failure.kind === 'unseen_content' ? 'unseen-content' : 'failing-question'
+      return void found.push([name, `${where}: ${withoutPlace(failure.detail)}`])
+    }
+    if (leavesOutTurns(question, rows))
       found.push(['turns-unseen', `${where}: the question does not show what came before the last turn`])
     const { status } = await traceMarker(step, sample, this.#reward.functions)
     if (status === 'absent')
@@ -105,7 +114,7 @@ export class QuestionCheck {
     if (status === 'unguarded')
       found.push(['unguarded-response', `${where}: the answer could give the judge instructions`])
     for (const [at, model] of step.models.entries()) {
-      const texts = renderedTexts(step, model, asked.question, [{ sample, earlier: earlierOf(step) }])
+      const texts = renderedTexts(step, model, question, rows)
       if (at === 0)
         shown.push({ row: item.place, step: step.name, model, text: texts.map(plainText).join('\n') })
       const tooLong = await this.#tooLong(step, model, texts, sample)

@@ -6,16 +6,23 @@
 
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Failure } from '../../core/sample/sample.ts'
+import type { Failure, Json, Message } from '../../core/sample/sample.ts'
 import { keepSecret } from '../../core/secrets.ts'
 import { connectionTrouble } from '../../core/system-error.ts'
 import { addressFault, addressOf } from '../../scoring/models/interface/address.ts'
-import { AskError, type Rendered, type Sampling } from '../../scoring/models/interface/ask.ts'
+import {
+  AskError,
+  type ForwardReply,
+  type Rendered,
+  type Sampling,
+} from '../../scoring/models/interface/ask.ts'
 import { type BackendName, modelConfig } from '../../scoring/models/interface/model-config.ts'
 import { openModels } from '../../scoring/models/models.ts'
 import { isObject, readJson } from '../../scoring/models/transport/reply.ts'
 import { openConnections, send } from '../../scoring/models/transport/transport.ts'
 import { UpstreamError } from '../../scoring/models/transport/upstream-error.ts'
+import { readConversation } from '../../trainers/chat/conversation.ts'
+import { chatMessage } from '../../trainers/chat/rollout.ts'
 
 /** The policy options of the command line. */
 export interface PolicyOptions {
@@ -39,6 +46,8 @@ export interface PolicyOptions {
 interface PolicyQuestion {
   /** Messages go to the chat endpoint; a text is completed. */
   readonly prompt: Rendered
+  /** The functions that the policy may call, as OpenAI's chat API takes them. Not for a plain text. */
+  readonly tools?: readonly Json[] | undefined
   /** Identifies the answer. Calls with equal keys may be shared. */
   readonly key: string
   /** Overrides the servers' defaults. Without a seed, results vary. */
@@ -51,6 +60,8 @@ export interface PolicyAnswer {
   /** `length`: the answer was cut at the token limit. */
   readonly finishReason: string
   readonly tokens: number
+  /** The whole turn, if it is more than its text: calls of tools, reasoning. */
+  readonly turn?: Message
 }
 
 /** An open policy. The caller closes it. */
@@ -106,8 +117,15 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
   return {
     model,
     limit: concurrency * addresses.length,
-    async ask({ prompt, key, sampling, signal }) {
+    async ask({ prompt, tools, key, sampling, signal }) {
       try {
+        if (typeof prompt !== 'string' && (tools || prompt.some(({ toolCalls }) => toolCalls))) {
+          const body = { ...sampling, ...(tools && { tools }), messages: prompt.map(sentMessage) }
+          const deadline = clock.now() + timeoutS * 1000 + waitS * 1000
+          return await turnIn(
+            models.forward('policy', { path: '/v1/chat/completions', body, deadline, signal }),
+          )
+        }
         const { answer, tokens } = await models.ask({
           model: 'policy',
           ask: 'generate',
@@ -129,6 +147,45 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
       }
     },
     close: () => models.close(),
+  }
+}
+
+/** As OpenAI's chat API takes it: with arguments as JSON. */
+function sentMessage(message: Message): object {
+  const { toolCalls } = message
+  if (!toolCalls) return chatMessage(message)
+  const calls = toolCalls.map(({ id, name, arguments: given }, at) => ({
+    id: id ?? `call_${at}`,
+    type: 'function',
+    function: { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) },
+  }))
+  return { ...chatMessage(message), tool_calls: calls }
+}
+
+/** The turn in a reply of the chat endpoint. */
+async function turnIn(replying: Promise<ForwardReply>): Promise<PolicyAnswer | Failure> {
+  const { status, body } = await replying
+  const pieces: Buffer[] = []
+  for await (const piece of body) pieces.push(Buffer.from(piece as Uint8Array))
+  if (status !== 200) return failed(`its server answered ${status}`, status === 429 || status >= 500)
+  try {
+    const reply: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'))
+    const [choice, ...others] =
+      isObject(reply) && Array.isArray(reply.choices) ? (reply.choices as unknown[]) : []
+    if (!isObject(choice) || others.length > 0)
+      return failed('its server did not answer with one choice', true)
+    const { finish_reason: reason, message } = choice
+    if (reason !== 'stop' && reason !== 'length' && reason !== 'tool_calls')
+      return failed('its server did not finish the answer', reason !== 'content_filter')
+    const [turn, ...more] = readConversation([message])
+    if (!turn || more.length > 0 || turn.role !== 'assistant')
+      return failed('its server did not answer with one turn', true)
+    const usage = isObject(reply) && isObject(reply.usage) ? reply.usage.completion_tokens : undefined
+    const tokens = typeof usage === 'number' ? usage : 0
+    const isText = Object.keys(turn).every((name) => name === 'role' || name === 'content')
+    return { text: turn.content, finishReason: reason, tokens, ...(!isText && { turn }) }
+  } catch {
+    return failed("its server's answer cannot be read", true)
   }
 }
 
