@@ -1,3 +1,7 @@
+import { cyrb53 } from '../core/hash.ts'
+import { imageHeader } from '../core/sample/image.ts'
+import { charactersPerToken } from './tokens.ts'
+
 /** One turn of a conversation as the model sees it. */
 export interface Turn {
   readonly role: string
@@ -34,7 +38,7 @@ function isOpen(turn: Turn | undefined): boolean {
   return turn?.role === 'assistant' && turn.content === ''
 }
 
-/** Reads a request's `messages` and joins text parts. null: not a list of turns. */
+/** Reads a request's `messages` and joins their parts. null: not a list of turns. */
 export function readMessages(messages: unknown): Turn[] | null {
   if (!Array.isArray(messages) || messages.length === 0) return null
   const turns: Turn[] = []
@@ -52,7 +56,27 @@ function readContent(content: unknown): string | null {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return content === null || content === undefined ? '' : null
   const texts = (content as readonly unknown[]).map((part) =>
-    typeof part === 'object' && part !== null ? (part as Record<string, unknown>).text : part,
+    typeof part === 'object' && part !== null ? partText(part as Record<string, unknown>) : part,
   )
   return texts.every((text) => typeof text === 'string') ? texts.join('\n') : null
+}
+
+const partText = ({ text, image_url: image }: Record<string, unknown>): unknown =>
+  typeof image === 'object' && image !== null ? imageText((image as Record<string, unknown>).url) : text
+
+/** Base64 of the bytes that tell the size of most images. */
+const headLength = 4096
+const pad = '<|image_pad|>'
+
+/** An image as text: placeholders for as many tokens as Qwen's models make of it. null: none that a model can read. */
+function imageText(url: unknown): string | null {
+  if (typeof url !== 'string') return null
+  const data = /^data:image\/[a-z]+;base64,/.exec(url.slice(0, 64))?.[0]
+  if (data === undefined && !/^https?:\/\//.test(url)) return null
+  const head =
+    data === undefined ? null : imageHeader(Buffer.from(url.slice(data.length, headLength), 'base64'))
+  if (data !== undefined && head === null) return null
+  const tokens = head ? Math.min(Math.ceil((head.width * head.height) / 784), 16_384) : 1024
+  const pads = Math.ceil((tokens * charactersPerToken) / pad.length)
+  return `<|vision_start|>${cyrb53(url)}${pad.repeat(pads)}<|vision_end|>`
 }

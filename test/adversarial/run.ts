@@ -5,6 +5,7 @@ import { type Served, serveConfigs } from '../support/served.ts'
 import { slowness } from '../support/yardstick.ts'
 import { type Attack, attacks as scoringAttacks } from './bodies.ts'
 import { broken } from './bounds.ts'
+import { imageAttacks } from './images.ts'
 import { routeAttacks } from './routes.ts'
 
 /** What one attack cost. */
@@ -69,7 +70,7 @@ export async function openTarget(): Promise<Target> {
   )
   return {
     gateway,
-    attacks: async () => [...scoringAttacks, ...(await routeAttacks(gateway.url, headers))],
+    attacks: async () => [...scoringAttacks, ...imageAttacks, ...(await routeAttacks(gateway.url, headers))],
     strike: (attack) => strike(gateway, attack),
     async stop() {
       await gateway.stop()

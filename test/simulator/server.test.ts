@@ -1,4 +1,5 @@
 import t from 'tap'
+import { dataUrl, imagePart, png } from '../support/images.ts'
 import { chat, get, judgement, post, simulated } from '../support/simulated.ts'
 
 const answers = { 'apples has Ann': 42 }
@@ -49,6 +50,24 @@ t.test('a chat reply has the shape of vLLM, with choices, usage and logprobs as 
     0,
   )
   t.ok(Math.abs(mass - 1) < 1e-9, 'two labels share the whole probability')
+})
+
+t.test('the parts of a message count: an image as a token for 28 by 28 pixels', async (t) => {
+  const tokens = async (...parts: object[]) => {
+    const content = [{ type: 'text', text: right }, ...parts]
+    const { status, json } = await post(judge, '/v1/chat/completions', {
+      messages: [{ role: 'user', content }],
+    })
+    return status === 200 ? json.usage.prompt_tokens : status
+  }
+  const [none, small, large] = [
+    await tokens(),
+    await tokens(imagePart(dataUrl(png(56, 56)))),
+    await tokens(imagePart(dataUrl(png(280, 280)))),
+  ]
+  t.ok(small - none >= 4 && small - none < 30)
+  t.ok(Math.abs(large - small - 96) < 8)
+  t.equal(await tokens(imagePart('data:image/png;base64,AAAA')), 400)
 })
 
 t.test('max_tokens cuts a reply with finish_reason length, a stop text ends it', async (t) => {

@@ -90,8 +90,10 @@ const headerOf = (type: ImageType, size: Size | null): ImageHeader => ({
   height: size?.[1] ?? 0,
 })
 
-const startsWith = (bytes: Buffer, text: string, at = 0): boolean =>
-  bytes.toString('latin1', at, at + text.length) === text
+function startsWith(bytes: Buffer, text: string, at = 0): boolean {
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false
+  return true
+}
 
 const pngSize = (bytes: Buffer): Size | null =>
   bytes.length < 24 || !startsWith(bytes, 'IHDR', 12)

@@ -1,6 +1,13 @@
 /** Images of messages: the bytes of data URLs, and the images that a request holds once for all of its rows. */
-import { createHash } from 'node:crypto'
-import { bytesOfImage, type ImageBytes, imageHeader, imagesOf, keepImage } from '../../core/sample/image.ts'
+import { createHash, hash } from 'node:crypto'
+import {
+  bytesOfImage,
+  type ImageBytes,
+  type ImageHeader,
+  imageHeader,
+  imagesOf,
+  keepImage,
+} from '../../core/sample/image.ts'
 import type { ImagePart, Sample } from '../../core/sample/sample.ts'
 
 /** Where parts of different trainers keep their image, bytes first. */
@@ -21,6 +28,7 @@ type ImageContent = Omit<ImagePart, 'type' | 'detail'> & { readonly bytes?: Imag
 
 const dataUrl = /^data:([a-z]+\/[\w.+-]{1,64})?(?:;[\w=.+-]{0,64}){0,8},/i
 const longestHead = 1024
+const usualHead = /^data:(image\/[a-z]+);base64,/
 /** Shorter texts are paths. */
 const shortestBase64 = 256
 
@@ -33,7 +41,7 @@ export function imageFrom(source: string, isHash: boolean): ImageContent {
   if (isHash && hex.test(source)) return { sha256: source.toLowerCase(), size: 0 }
   const referred = source.length > 80 ? null : reference.exec(source)
   if (referred) return { sha256: (referred[1] as string).toLowerCase(), size: 0 }
-  const head = dataUrl.exec(source.slice(0, longestHead))
+  const head = usualHead.exec(source.slice(0, 64)) ?? dataUrl.exec(source.slice(0, longestHead))
   const [all = '', mediaType] = head ?? []
   const body = head ? source.slice(all.length) : source
   const isData = head ? /;base64,$/i.test(all) : source.length >= shortestBase64
@@ -50,23 +58,39 @@ export const unknownImage = (source: unknown): ImageContent => ({
   size: 0,
 })
 
-/** The bytes of a base64 text; null if it is none. Buffer.from skips other characters, so that broken texts would be one image. */
-function decoded(text: string): { readonly sha256: string; readonly bytes: ImageBytes } | null {
-  const bytes = Buffer.from(text, 'base64')
+/** Base64 letters that are decoded at once: a multiple of four, and little memory for an image of any size. */
+const pieceLength = 1_048_576
+
+const pieceBytes = Buffer.allocUnsafeSlow((pieceLength / 4) * 3)
+
+/** The bytes of a base64 text; null if it is none. Node skips other characters, so that broken texts would be one image. */
+function decoded(given: string): { readonly sha256: string; readonly bytes: ImageBytes } | null {
+  // Python's base64.encodebytes ends a line after 76 letters.
+  const text = given.includes('\n') ? given.replace(/\s+/g, '') : given
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
-  if (bytes.length === 0 || bytes.length !== Math.floor(((text.length - padding) * 3) / 4)) return null
+  const letters = text.length - padding
   // Without padding, or with the letters of URLs, some servers would read other bytes than these.
-  const usual = padding === 0 && text.length % 4 !== 0 ? null : text
-  const base64 = usual === null || notUsual.test(usual) ? bytes.toString('base64') : usual
-  return {
-    sha256: sha256(bytes),
-    bytes: { base64, size: bytes.length, header: imageHeader(bytes) },
+  const isUsual = text.length % 4 === 0 && !text.includes('-') && !text.includes('_')
+  const whole = letters > pieceLength ? createHash('sha256') : null
+  let digest = ''
+  let header: ImageHeader | null = null
+  let usual = ''
+  let size = 0
+  for (let at = 0; at < letters; at += pieceLength) {
+    const length = pieceBytes.write(text.slice(at, at + pieceLength), 'base64')
+    if (length !== Math.floor((Math.min(letters - at, pieceLength) * 3) / 4)) return null
+    const bytes = pieceBytes.subarray(0, length)
+    if (whole) whole.update(bytes)
+    else digest = hash('sha256', bytes)
+    if (at === 0) header = imageHeader(bytes)
+    if (!isUsual) usual += bytes.toString('base64')
+    size += length
   }
+  if (size === 0) return null
+  return { sha256: whole?.digest('hex') ?? digest, bytes: { base64: isUsual ? text : usual, size, header } }
 }
 
-const notUsual = /[-_]/
-
-const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex')
+const sha256 = (content: string): string => hash('sha256', content)
 
 /** `images` of a request: data URLs by the SHA-256 of their bytes. Each is decoded when a row first refers to it. */
 export class RequestImages {
