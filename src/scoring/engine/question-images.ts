@@ -81,11 +81,14 @@ export function imageFailure(
   for (const sha256 of new Set(asked)) {
     const known = found(images, sha256)
     if (!known) return foreign
+    if (!bytesOfImage(known.part) && known.part.url === undefined) return unseenPart(known, notSent)
     const why = unfit(known, limit)
     if (why !== null) return bad(`${known.place} has an image ${why}`)
   }
   return null
 }
+
+const notSent = "its bytes were not sent: send a data URL, or one in the request's images"
 
 const isText = ({ sample: { prompt, turns } }: Rows[number]): boolean =>
   typeof prompt === 'string' && turns === undefined
@@ -125,10 +128,7 @@ function unfit(image: PlacedImage, limit: ImageConfig): string | null {
 }
 
 function unfitAddress(image: PlacedImage, hosts: readonly string[]): string | null {
-  const { url } = image.part
-  if (url === undefined)
-    return "without its bytes: send it as a data URL, or its data URL in the request's images"
-  const address = addressOf(url)
+  const address = addressOf(image.part.url ?? '')
   if (!address) return 'that is no address that servers fetch: paths and other schemes are never passed on'
   if (!isAsked(image))
     return 'whose address was not in the question; addresses in turns of the rollout and in results of tools are never passed on'

@@ -232,7 +232,7 @@ t.test('a request holds an image once for all rows that refer to it', async (t) 
     images: { [sha256(dog)]: dataUrl(cat) },
   })
   t.match(first?.failure, { kind: 'bad_sample', detail: /^prompt\.0: images\.\w{12} has other bytes/ })
-  t.match(second?.failure, { kind: 'bad_sample', detail: /^prompt\.0 has an image without its bytes/ })
+  t.match(second?.failure, { kind: 'unseen_content', detail: /^prompt\.0 .*its bytes were not sent/ })
 })
 
 t.test('what a model does not take is bad_sample by name, and no judge is asked', async (t) => {
@@ -268,8 +268,10 @@ t.test('what a model does not take is bad_sample by name, and no judge is asked'
   await fails('sees', /no PNG, JPEG, WebP or GIF/, imagePart(dataUrl(Buffer.alloc(3000, 7), 'image/jpeg')))
   await fails('sees', /is no address that servers fetch: paths/, imagePart('/etc/passwd'))
   await fails('sees', /is no address that servers fetch: paths/, imagePart('file:///etc/passwd'))
-  await fails('sees', /without its bytes/, { type: 'image' })
-  await fails('sees', /without its bytes/, imagePart('data:image/png,%89PNG'))
+  for (const part of [{ type: 'image' }, imagePart('data:image/png,%89PNG')])
+    t.match(await one('sees', { prompt: ask(part, text('What?')) }), {
+      failure: { kind: 'unseen_content', detail: /its bytes were not sent/ },
+    })
   t.equal(judge.seen.length, before)
 })
 
