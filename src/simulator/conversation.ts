@@ -1,6 +1,5 @@
 import { cyrb53 } from '../core/hash.ts'
 import { imageHeader } from '../core/sample/image.ts'
-import { charactersPerToken } from './tokens.ts'
 
 /** One turn of a conversation as the model sees it. */
 export interface Turn {
@@ -77,6 +76,5 @@ function imageText(url: unknown): string | null {
     data === undefined ? null : imageHeader(Buffer.from(url.slice(data.length, headLength), 'base64'))
   if (data !== undefined && head === null) return null
   const tokens = head ? Math.min(Math.ceil((head.width * head.height) / 784), 16_384) : 1024
-  const pads = Math.ceil((tokens * charactersPerToken) / pad.length)
-  return `<|vision_start|>${cyrb53(url)}${pad.repeat(pads)}<|vision_end|>`
+  return `<|vision_start|>${cyrb53(url)}${pad.repeat(tokens)}<|vision_end|>`
 }

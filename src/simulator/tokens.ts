@@ -10,12 +10,26 @@ const longestWord = 13
 /** All ids are below this. */
 export const vocabularySize = 151_936
 
+/** As many as `splitTokens` gives. */
 export function countTokens(text: string): number {
   if (text.length <= longestWord && oneWord.test(text)) return 1
-  return Math.ceil(text.length / charactersPerToken)
+  if (!text.includes('<|')) return Math.ceil(text.length / charactersPerToken)
+  let count = 0
+  let from = 0
+  for (const { 0: token, index } of text.matchAll(controlTokens)) {
+    count += countPiece(text, from, index) + 1
+    from = index + token.length
+  }
+  return count + countPiece(text, from, text.length)
+}
+
+function countPiece(text: string, from: number, to: number): number {
+  const isWord = to - from > 0 && to - from <= longestWord && oneWord.test(text.slice(from, to))
+  return isWord ? 1 : Math.ceil((to - from) / charactersPerToken)
 }
 
 const controlToken = /(<\|[a-z_]{1,40}\|>)/
+const controlTokens = new RegExp(controlToken, 'g')
 
 /** The text's tokens in order. Joined, they are the text. A control token is one token. */
 export function splitTokens(text: string): string[] {
