@@ -15,7 +15,7 @@ import type { EngineJob } from './job.ts'
 export function outcomeOf({ plan }: EngineJob, sample: Sample, terms: readonly Term[]): Outcome {
   const { id } = sample
   const flags = flagsOf(sample, terms)
-  const result = combine(plan, terms)
+  const result = combine(plan, terms, sample.environment)
   return result.valid
     ? { id, terms: result.terms, flags, valid: true, reward: result.reward }
     : { id, terms: result.terms, flags, valid: false, failure: result.failure, substitute: null }
@@ -50,6 +50,8 @@ type Combined = { readonly terms: readonly Term[] } & (
   | { readonly valid: false; readonly failure: Failure }
 )
 
+type Environment = Sample['environment']
+
 /** The parts of a plan that decide which terms count. */
 type Combining = Pick<Plan, 'steps' | 'gate' | 'formula' | 'arithmetic'>
 
@@ -57,24 +59,26 @@ type Combining = Pick<Plan, 'steps' | 'gate' | 'formula' | 'arithmetic'>
  * The reward of one sample, or why it has none: the first failed term, in step order, that the reward depends on; no step that
  * scores it; or a result that is not finite. `terms`: one per step, in step order. Pure.
  */
-export function combine(plan: Combining, terms: readonly Term[]): Combined {
-  const broken = decisiveFailure(plan, terms)
+export function combine(plan: Combining, terms: readonly Term[], environment?: Environment): Combined {
+  const broken = decisiveFailure(plan, terms, environment)
   if (broken) return { terms, valid: false, failure: broken.failure }
   const reach = plan.formula && reachOf(plan)
-  if (!terms.some((term) => term.status === 'scored' && (!reach || reach.has(term.name)))) {
+  const isGiven = plan.formula?.environment !== undefined
+  if (!isGiven && !terms.some((term) => term.status === 'scored' && (!reach || reach.has(term.name)))) {
     const reasons = terms.map((term) => `${term.name} (${term.status === 'off' ? term.why : term.status})`)
     return invalid(terms, 'bad_sample', `no step scores this sample: ${reasons.join(', ')}`)
   }
-  return plan.formula ? calculated(plan.formula, plan.arithmetic, terms) : folded(plan, terms)
+  return plan.formula ? calculated(plan.formula, plan.arithmetic, terms, environment) : folded(plan, terms)
 }
 
 function calculated(
   formula: NonNullable<Plan['formula']>,
   arithmetic: Plan['arithmetic'],
   terms: readonly Term[],
+  environment: Environment,
 ): Combined {
-  const result = formula.evaluate(lookupIn(terms, arithmetic))
-  if ('error' in result) return invalid(terms, 'formula_error', result.error)
+  const result = formula.evaluate(lookupIn(terms, arithmetic, environment))
+  if ('error' in result) return invalid(terms, result.isOfRow ? 'bad_sample' : 'formula_error', result.error)
   return { terms, valid: true, reward: result.value + 0 }
 }
 
@@ -167,11 +171,11 @@ export function substitutes(plan: Plan, groups: RequestGroups): Substitutes {
 type Failed = Extract<Term, { status: 'failed' }>
 
 /** The first failed term, in step order, that the reward depends on; null if there is none. `terms`: one per step. */
-function decisiveFailure(plan: Combining, terms: readonly Term[]): Failed | null {
+function decisiveFailure(plan: Combining, terms: readonly Term[], environment: Environment): Failed | null {
   if (!terms.some(({ status }) => status === 'failed')) return null
   const places = new Map(plan.steps.map(({ name }, index) => [name, index]))
   const reached = new Set<number>()
-  const open = plan.formula ? lookedAt(plan, terms, plan.formula) : foldedSteps(plan, terms)
+  const open = plan.formula ? lookedAt(plan, terms, plan.formula, environment) : foldedSteps(plan, terms)
   for (let index = open.pop(); index !== undefined; index = open.pop()) {
     if (reached.has(index)) continue
     reached.add(index)
@@ -237,9 +241,14 @@ function weighedOf({ steps, arithmetic }: Combining, terms: readonly Term[]): nu
 }
 
 /** The steps whose scores the expression reads when it is evaluated over these terms. */
-function lookedAt(plan: Combining, terms: readonly Term[], expression: Expression): number[] {
+function lookedAt(
+  plan: Combining,
+  terms: readonly Term[],
+  expression: Expression,
+  environment: Environment,
+): number[] {
   const seen = new Set<string>()
-  evaluated(plan, terms, expression, seen)
+  evaluated(plan, terms, expression, seen, environment)
   return plan.steps.flatMap(({ name }, index) => (seen.has(name) ? [index] : []))
 }
 
@@ -263,18 +272,27 @@ function evaluated<V extends number | boolean>(
   terms: readonly Term[],
   expression: Expression<V>,
   seen: Set<string>,
+  environment?: Environment,
 ): Evaluated<V> {
-  const lookup = lookupIn(terms, plan.arithmetic)
+  const lookup = lookupIn(terms, plan.arithmetic, environment)
   return expression.evaluate((step, part) => {
     seen.add(step)
     return lookup(step, part)
   })
 }
 
-/** Looks up scores for expressions, in the plan's arithmetic. Null if there is no score. */
-export function lookupIn(terms: readonly (Term | undefined)[], arithmetic: Plan['arithmetic']): Lookup {
+/** Looks up scores and rewards of the environment for expressions, in the plan's arithmetic. Null if there is none. */
+export function lookupIn(
+  terms: readonly (Term | undefined)[],
+  arithmetic: Plan['arithmetic'],
+  environment: Environment = {},
+): Lookup {
   const { rounded } = arithmetics[arithmetic]
   return (step, part) => {
+    if (step === 'environment' && part !== null) {
+      const given = Object.hasOwn(environment, part) ? environment[part] : undefined
+      return given !== undefined && Number.isFinite(given) ? given : null
+    }
     const term = terms.find((one) => one?.name === step)
     if (term?.status !== 'scored') return null
     if (part === null) return rounded(term.score.value)

@@ -15,6 +15,9 @@ export function explainPlan(plan: Plan): string[] {
       ? `  The gate is open where ${gate.source}; where it is closed, gated steps are off and no question is asked.`
       : '',
     formula ? `  The reward is ${formula.source}.` : '',
+    formula?.environment
+      ? `  A sample without these rewards of its environment is invalid where it reads them: ${formula.environment.join(', ')}.`
+      : '',
     low === undefined || high === undefined ? '' : `  The reward lies ${between(low, high)}.`,
     arithmetic === 'published' ? '  It is computed in float32, and a closed gate counts as score 0.' : '',
     steps.some(isGroupStep) ? groupWords(plan.group) : '',

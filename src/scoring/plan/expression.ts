@@ -1,17 +1,28 @@
-import jsep from 'jsep'
+import type jsep from 'jsep'
 import { didYouMean } from '../../core/nearest-name.ts'
+import {
+  arithmeticOperators,
+  comparisons,
+  expressionFunctions,
+  parseExpression,
+} from './expression-syntax.ts'
 
-/** The value of a step, or of one of its parts; null: the step has no score. */
+/**
+ * The value of a step, or of one of its parts; null: the step has no score. Of the step `environment`: a reward that the
+ * environment gave; null: the row has none of this name.
+ */
 export type Lookup = (step: string, part: string | null) => number | null
 
-/** `error`: why there is no value, e.g. a division by zero or a step without a score. */
-export type Evaluated<V> = { readonly value: V } | { readonly error: string }
+/** `error`: why there is no value, e.g. a division by zero or a step without a score. `isOfRow`: the row lacks something. */
+export type Evaluated<V> = { readonly value: V } | { readonly error: string; readonly isOfRow?: boolean }
 
 /** A compiled gate, `when` or formula. Pure, and linear in its length. */
 export interface Expression<V extends number | boolean = number | boolean> {
   readonly source: string
   /** The steps that it uses, without duplicates. */
   readonly steps: readonly string[]
+  /** The rewards of the environment that it uses, without duplicates. If absent: none. */
+  readonly environment?: readonly string[]
   /** Numbers are always finite. */
   evaluate(lookup: Lookup): Evaluated<V>
 }
@@ -30,7 +41,7 @@ export type Compiled<V extends number | boolean> =
 
 /** Compiles a gate or a `when`, which must be a condition. */
 export function compileCondition(source: string, known: KnownSteps): Compiled<boolean> {
-  const notes: CompileNotes = { mistakes: [], steps: new Set(), guarded: new Set() }
+  const notes = noNotes(false)
   const node = compile(source, known, notes)
   if (node?.type === 'number' && notes.mistakes.length === 0) {
     notes.mistakes.push(`'${source}' is a number where a condition is needed, such as '${source} == 1'`)
@@ -42,7 +53,7 @@ export function compileCondition(source: string, known: KnownSteps): Compiled<bo
 
 /** Compiles a formula, which must be a number. true and false count as 1 and 0. */
 export function compileFormula(source: string, known: KnownSteps): Compiled<number> {
-  const notes: CompileNotes = { mistakes: [], steps: new Set(), guarded: new Set() }
+  const notes = noNotes(true)
   const node = compile(source, known, notes)
   if (!node || notes.mistakes.length > 0) return { mistakes: notes.mistakes }
   const { run } = node
@@ -61,17 +72,19 @@ function compile(source: string, known: KnownSteps, notes: CompileNotes) {
 
 function expressionOf<V extends number | boolean>(
   source: string,
-  { steps }: CompileNotes,
+  { steps, environment }: CompileNotes,
   run: (lookup: Lookup) => V,
 ): Expression<V> {
   return {
     source,
     steps: [...steps],
+    ...(environment.size > 0 && { environment: [...environment] }),
     evaluate(lookup) {
       try {
         return { value: run(lookup) }
       } catch (error) {
-        if (error instanceof NoValueError) return { error: error.message }
+        if (error instanceof NoValueError)
+          return error.isOfRow ? { error: error.message, isOfRow: true } : { error: error.message }
         throw error
       }
     },
@@ -83,7 +96,17 @@ interface CompileNotes {
   readonly mistakes: string[]
   readonly steps: Set<string>
   readonly guarded: Set<string>
+  readonly environment: Set<string>
+  readonly isFormula: boolean
 }
+
+const noNotes = (isFormula: boolean): CompileNotes => ({
+  mistakes: [],
+  steps: new Set(),
+  guarded: new Set(),
+  environment: new Set(),
+  isFormula,
+})
 
 /** A compiled part of an expression; its type is known before it runs. */
 type Part =
@@ -91,7 +114,26 @@ type Part =
   | { readonly type: 'boolean'; run(lookup: Lookup): boolean }
 
 /** An expression has no value for this sample; the message says why. */
-class NoValueError extends Error {}
+class NoValueError extends Error {
+  readonly isOfRow: boolean
+
+  constructor(message: string, isOfRow = false) {
+    super(message)
+    this.isOfRow = isOfRow
+  }
+}
+
+/** What `environment.NAME` begins with. No step can have this name. */
+const environmentName = 'environment'
+
+/** The name in `environment.NAME` or `environment["NAME"]`; null: the node is something else. */
+function environmentOf(node: jsep.Expression): string | null {
+  const { object, property, computed } = node as jsep.MemberExpression
+  if (node.type !== 'MemberExpression' || object.type !== 'Identifier' || object.name !== environmentName)
+    return null
+  const name: unknown = computed ? property.value : property.name
+  return typeof name === 'string' && name !== '' ? name : null
+}
 
 /** Compiles to closures, not to code: an expression cannot reach any object of the program. */
 function compilePart(node: jsep.Expression, known: KnownSteps, notes: CompileNotes): Part {
@@ -130,6 +172,23 @@ function compilePart(node: jsep.Expression, known: KnownSteps, notes: CompileNot
       run(lookup) {
         const value = lookup(step, part)
         if (value === null) throw new NoValueError(`${name} has no score`)
+        return value
+      },
+    }
+  }
+
+  const environmentValue = (name: string): Part => {
+    if (!notes.isFormula)
+      return mistake(
+        `environment.${name} can stand in a formula only: a condition that lacked it would not hold, unseen`,
+      )
+    notes.environment.add(name)
+    return {
+      type: 'number',
+      run(lookup) {
+        const value = lookup(environmentName, name)
+        if (value === null)
+          throw new NoValueError(`environment.${name}: the row has no such reward of the environment`, true)
         return value
       },
     }
@@ -204,6 +263,11 @@ function compilePart(node: jsep.Expression, known: KnownSteps, notes: CompileNot
   }
 
   const scoredOf = ([step, ...rest]: readonly jsep.Expression[]): Part => {
+    const given = step && rest.length === 0 ? environmentOf(step) : null
+    if (given !== null) {
+      environmentValue(given)
+      return { type: 'boolean', run: (lookup) => lookup(environmentName, given) !== null }
+    }
     if (step?.type !== 'Identifier' || rest.length > 0) return mistake('scored takes the name of one step')
     const name = String(step.name)
     const before = notes.mistakes.length
@@ -222,9 +286,13 @@ function compilePart(node: jsep.Expression, known: KnownSteps, notes: CompileNot
       return { type: 'number', run: () => value }
     }
     case 'Identifier':
+      if (node.name === environmentName)
+        return mistake("a reward of the environment is named as 'environment.NAME'")
       return stepValue(String(node.name), null)
     case 'MemberExpression': {
       const { object, property, computed } = node as jsep.MemberExpression
+      const given = environmentOf(node)
+      if (given !== null) return environmentValue(given)
       if (computed || object.type !== 'Identifier' || property.type !== 'Identifier') {
         return mistake("a part is named as 'step.part'")
       }
@@ -248,130 +316,11 @@ function finite(value: number, what: string): number {
   return value
 }
 
-const longest = 2000
-
-jsep.addBinaryOp('or', 1)
-jsep.addBinaryOp('and', 2)
-jsep.addUnaryOp('not')
-jsep.addLiteral('True', true)
-jsep.addLiteral('False', false)
-
-/** Parses an expression, or says what is wrong with its text. */
-function parseExpression(source: string): { readonly tree: jsep.Expression } | { readonly mistake: string } {
-  if (source.length > longest) return { mistake: `an expression has at most ${longest} characters` }
-  try {
-    const tree = jsep(source)
-    // jsep accepts several expressions, or none, as a Compound.
-    if (tree.type !== 'Compound') return { tree: regrouped(tree) }
-    return { mistake: source.trim() === '' ? 'the expression is empty' : `'${source}' is not one expression` }
-  } catch (error) {
-    return { mistake: `'${source}' cannot be read: ${error instanceof Error ? error.message : error}` }
-  }
-}
-
-/** Regroups `not a == 1` as `not (a == 1)`, as in Python. jsep binds `not` to `a`, which is a number. */
-function regrouped(node: jsep.Expression): jsep.Expression {
-  const { left, right } = node
-  if (node.type !== 'BinaryExpression' || !isNode(left) || !isNode(right)) {
-    return Object.fromEntries(
-      Object.entries(node).map(([key, child]) => [
-        key,
-        isNode(child) ? regrouped(child) : Array.isArray(child) ? child.map(loosenedItem) : child,
-      ]),
-    ) as jsep.Expression
-  }
-  const inner: jsep.Expression = { ...node, left: regrouped(left), right: regrouped(right) }
-  if (!comparisons.has(String(node.operator))) return inner
-  const bare = withoutNot(left)
-  return bare
-    ? { type: 'UnaryExpression', operator: 'not', argument: { ...inner, left: regrouped(bare) } }
-    : inner
-}
-
-const isNode = (value: unknown): value is jsep.Expression =>
-  typeof value === 'object' && value !== null && 'type' in value
-
-const loosenedItem = (item: unknown): never => (isNode(item) ? regrouped(item) : item) as never
-
-/** The operand without its leading `not`; null if it has none, or if that is not applied to a number. */
-function withoutNot(node: jsep.Expression): jsep.Expression | null {
-  const { left, argument } = node
-  if (node.type === 'BinaryExpression' && isNode(left)) {
-    const bare = withoutNot(left)
-    return bare && { ...node, left: bare }
-  }
-  if (node.type !== 'UnaryExpression' || node.operator !== 'not' || !isNode(argument)) return null
-  const isNumber = ['Identifier', 'MemberExpression'].includes(argument.type)
-  return isNumber || (argument.type === 'Literal' && typeof argument.value === 'number') ? argument : null
-}
-
-interface ExpressionFunction {
-  readonly least: number
-  readonly most: number
-  /** Its arguments, in words. */
-  readonly takes: string
-  apply(...values: readonly number[]): number
-}
-
-const unary = (apply: (value: number) => number): ExpressionFunction => ({
-  least: 1,
-  most: 1,
-  takes: 'one number',
-  apply: (value = Number.NaN) => apply(value),
-})
-
-const several = (apply: (...values: readonly number[]) => number): ExpressionFunction => ({
-  least: 1,
-  most: 64,
-  takes: 'one number or more',
-  apply,
-})
-
-/** The functions of expressions. `log` is the natural logarithm. */
-const expressionFunctions: ReadonlyMap<string, ExpressionFunction> = new Map([
-  ['min', several(Math.min)],
-  ['max', several(Math.max)],
-  ['abs', unary(Math.abs)],
-  [
-    'clip',
-    {
-      least: 3,
-      most: 3,
-      takes: 'a value, the lowest and the highest',
-      apply: (value = Number.NaN, low = Number.NaN, high = Number.NaN) =>
-        Math.min(Math.max(value, low), high),
-    },
-  ],
-  ['exp', unary(Math.exp)],
-  ['log', unary(Math.log)],
-  ['sqrt', unary(Math.sqrt)],
-  ['floor', unary(Math.floor)],
-  ['ceil', unary(Math.ceil)],
-])
-
-/** In double precision. A division by 0 gives a number that is not finite. */
-const arithmeticOperators: ReadonlyMap<string, (a: number, b: number) => number> = new Map([
-  ['+', (a, b) => a + b],
-  ['-', (a, b) => a - b],
-  ['*', (a, b) => a * b],
-  ['/', (a, b) => a / b],
-  ['**', (a, b) => a ** b],
-])
-
-/** Exact, without tolerance. */
-const comparisons: ReadonlyMap<string, (a: number, b: number) => boolean> = new Map([
-  ['==', (a, b) => a === b],
-  ['!=', (a, b) => a !== b],
-  ['<', (a, b) => a < b],
-  ['<=', (a, b) => a <= b],
-  ['>', (a, b) => a > b],
-  ['>=', (a, b) => a >= b],
-])
-
 /** Names that have a meaning in expressions, so that no step can have them. */
 export const reservedNames: ReadonlySet<string> = new Set([
   ...expressionFunctions.keys(),
   'scored',
+  environmentName,
   'and',
   'or',
   'not',

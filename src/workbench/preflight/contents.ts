@@ -33,6 +33,10 @@ export class ContentCheck {
 
   #lookAtSteps({ sample: text, rollout, place }: Item): void {
     const sample = rollout ?? text
+    const { formula } = this.#reward.plan
+    for (const name of rollout ? (formula?.environment ?? []) : [])
+      if (!Object.hasOwn(sample.environment ?? {}, name))
+        this.#findings.add('environment-missing', `the formula reads environment.${name}`, place)
     for (const step of this.#reward.plan.steps) {
       if (step.dataSource !== null && !step.dataSource.matches(sample.dataSource)) continue
       const failure = unseenContent(step, sample)

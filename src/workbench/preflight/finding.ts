@@ -85,6 +85,10 @@ export const findingKinds = {
     advice:
       'the step cannot see a part of the row, so each answer would be invalid: drop the rows, use a step that sees it, or write ignore',
   },
+  'environment-missing': {
+    severity: 'warning',
+    advice: 'send them with each rollout, or write scored(environment.NAME) ? ... : ... in the formula',
+  },
   'ignored-content': {
     severity: 'note',
     advice: 'the step ignores these parts, as its config says, and flags each score',

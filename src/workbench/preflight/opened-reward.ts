@@ -66,5 +66,7 @@ function rulesOf(plan: Plan): Plan | null {
   }
   if (steps.length === 0) return null
   const isWhole = steps.length === plan.steps.length
-  return { ...plan, steps, gate: null, formula: isWhole ? plan.formula : null, onInvalid: { kind: 'null' } }
+  // Rows of a data set have no rewards of the environment yet.
+  const formula = isWhole && !plan.formula?.environment ? plan.formula : null
+  return { ...plan, steps, gate: null, formula, onInvalid: { kind: 'null' } }
 }

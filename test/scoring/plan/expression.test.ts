@@ -15,7 +15,17 @@ const known = new Map<string, KnownStep>([
 ])
 
 const lookup: Lookup = (step, part) =>
-  step === 'rule' ? (part === null ? 1 : 0.25) : step === 'any' ? 3 : null
+  step === 'environment'
+    ? part === 'goal' || part === 'time left'
+      ? 0.5
+      : null
+    : step === 'rule'
+      ? part === null
+        ? 1
+        : 0.25
+      : step === 'any'
+        ? 3
+        : null
 
 const formula = (source: string) => {
   const compiled = compileFormula(source, known)
@@ -31,6 +41,10 @@ t.test('a formula computes with steps, parts and functions', async (t) => {
   const values: [string, number][] = [
     ['rule + 0.5 * any', 2.5],
     ['rule.format', 0.25],
+    ['rule + environment.goal * 2', 2],
+    ['environment["time left"]', 0.5],
+    ['scored(environment.goal) ? environment.goal : 0', 0.5],
+    ['scored(environment.score) ? environment.score : -1', -1],
     ['any.whatever', 3],
     ['-rule - +2', -3],
     ['2 ** 3 ** 2', 512],
@@ -139,3 +153,19 @@ t.test('a random expression gives a finite number, an error or mistakes, and nev
   }
   t.ok(valued > 500, `${valued} expressions had a value`)
 })
+
+t.test(
+  'a reward of the environment is named whole, in formulas only, and is never 0 for want of it',
+  async (t) => {
+    t.strictSame(formula('1 - environment.score'), {
+      error: 'environment.score: the row has no such reward of the environment',
+      isOfRow: true,
+    })
+    t.match(formula('environment + 1'), [/named as 'environment\.NAME'/])
+    t.match(formula('environment[1]'), [/named as 'step\.part'/])
+    t.match(formula('enviroment.goal'), [/there is no step 'enviroment'/])
+    t.match(condition('environment.goal > 0'), [/environment\.goal can stand in a formula only/])
+    const compiled = compileFormula('environment.goal + environment.a * environment.goal', known)
+    t.strictSame('expression' in compiled && compiled.expression.environment, ['goal', 'a'])
+  },
+)

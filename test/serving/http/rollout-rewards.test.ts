@@ -35,6 +35,8 @@ const app = await testApp(t, {
     template: '{question} {transcript}',
     max_tokens: { transcript: 60 },
   }),
+  play: { ...step('numeric-match'), formula: '0.5 * q + environment.goal' },
+  'only-play': { ...step('numeric-match', {}, { weight: 0 }), formula: 'environment.goal' },
   duel: judged('pairwise-judge'),
   'duel-transcripts': judged('pairwise-judge', { shows: 'transcript' }),
   overlong: step('overlong-penalty', { max_length: 200, buffer: 100, unit: 'characters' }),
@@ -209,4 +211,21 @@ t.test('a value over its budget loses its middle, outside of fences and with a f
   t.equal(fences.length, (question.match(/⟦/g) ?? []).length, 'each fence closes')
   t.match(question, /\[left_out\]\n⟦\w+\nabout \d{3,4} tokens\n\w+⟧\n\[assistant\]\n⟦\w+\n[\s\S]*b word/)
   t.ok(question.length < 700)
+})
+
+t.test('a formula reads rewards of the environment, and never takes a missing one for 0', async (t) => {
+  const row = { response: '25', ground_truth: '25' }
+  t.match(await one('play', { ...row, environment: { goal: 0.25, other: 9 } }), { reward: 0.75 })
+  t.match(await one('only-play', { ...row, environment: { goal: -1 } }), { reward: -1 })
+  for (const reward of ['play', 'only-play'])
+    for (const environment of [undefined, null, {}, { Goal: 1 }, { toString: 1 }])
+      t.match(await one(reward, { ...row, environment }), {
+        valid: false,
+        reward: null,
+        failure: { kind: 'bad_sample', detail: /^environment\.goal: / },
+      })
+  const payload = `{"reward":"play","samples":[{"prompt":"q","response":"25","ground_truth":"25","environment":{"goal":NaN}}]}`
+  const headers = { 'content-type': 'application/json' }
+  const answer = await app.inject({ method: 'POST', url: '/v1/score', payload, headers })
+  t.match(answer.json().results[0], { reward: null, failure: { detail: /environment\.goal/ } })
 })

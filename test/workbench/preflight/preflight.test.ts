@@ -277,6 +277,11 @@ t.test("the check covers judges' questions and a policy's answers", async (t) =>
         namedFindings(told).filter((one) => /unseen-c|ignored/.test(one)),
         ['ignored-content 4', 'ignored-content 5', 'ignored-content 5'],
       )
+      const played = await look({ steps: [rule], formula: 'rule + environment.goal' }, rows)
+      t.strictSame(
+        namedFindings(played).filter((one) => /environment|ungradable/.test(one)),
+        ['environment-missing 2 3 5'],
+      )
     },
   )
 
