@@ -212,6 +212,20 @@ t.test('every dependency of the package is imported', async (t) => {
   for (const name of named) t.ok(Object.hasOwn(packages, name), `${name} has a home`)
 })
 
+/** Packages that take as long to load as most commands take for the rest, and that most commands do not need. */
+const loadedOnUse = ['undici', 'jiti', '@duckdb/node-api', 'echarts', '@resvg/resvg-wasm']
+
+t.test('a command pays only for the packages that it uses', async (t) => {
+  for (const name of loadedOnUse) {
+    const loading = new RegExp(`^import (?!type )[^'\\n]*'${name}'`, 'm')
+    t.strictSame(
+      sources.filter((file) => loading.test(texts.get(file) ?? '')),
+      [],
+      name,
+    )
+  }
+})
+
 t.test('wings, rooms and files know each other one way', async (t) => {
   t.strictSame(
     circles([...known.keys()], (place) => known.get(place) ?? []),

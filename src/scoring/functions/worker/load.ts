@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createJiti, type Jiti } from 'jiti'
+import type { Jiti } from 'jiti'
 import * as zod from 'zod'
 import { askNames } from '../../../contract/define.ts'
 import type { RewardFunction } from '../../../contract/index.ts'
@@ -68,6 +68,8 @@ function isChanged({ texts }: FunctionSource, path: string): boolean {
  * configs, not what their files hold now.
  */
 async function createUsersLoader(sources: readonly FunctionSource[]): Promise<Jiti> {
+  // Loaded here, because the gateway and the threads of the package's functions need neither.
+  const { createJiti } = await import('jiti')
   const readers = await import('../../../grading/readers.ts')
   const virtualModules = {
     zod,

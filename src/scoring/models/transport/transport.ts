@@ -1,5 +1,10 @@
-import { buildConnector, type Dispatcher, Pool } from 'undici'
+import { createRequire } from 'node:module'
+import type { Dispatcher, Pool } from 'undici'
 import { UpstreamError } from './upstream-error.ts'
+
+const require = createRequire(import.meta.url)
+/** Loaded for the first address: it takes longer than the rest of many commands, which ask no model. */
+const undici = () => require('undici') as typeof import('undici')
 
 /** A body that is only written when it is sent. */
 export interface LateBody {
@@ -39,6 +44,7 @@ export interface Connections {
 
 /** Opens connections on demand. The pool never times out, because calls have their own deadlines. */
 export function openConnections(origin: string, connectMs: number): Connections {
+  const { buildConnector, Pool } = undici()
   let connector = buildConnector({ timeout: connectMs })
   const pool = new Pool(origin, {
     headersTimeout: 0,
