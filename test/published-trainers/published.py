@@ -1,10 +1,14 @@
-"""Modules of published packages whose package `__init__` would import what their reward client does not need."""
+"""Modules of published packages without what their reward client does not need."""
 
 import importlib
+import importlib.abc
 import importlib.util
 import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 
 def published(name: str, bare: str) -> ModuleType:
@@ -17,3 +21,33 @@ def published(name: str, bare: str) -> ModuleType:
         package.__path__ = [str(Path(place) / last) for place in places]
         sys.modules[bare] = package
     return importlib.import_module(name)
+
+
+def absent(*names: str) -> None:
+    """Packages that only other parts of a trainer need. Where they are not installed, their names stand for nothing."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    sys.meta_path.append(_Absent(missing))
+
+
+class _Nothing(ModuleType):
+    __path__: Sequence[str] = ()
+    __version__ = "0"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {"__class_getitem__": classmethod(lambda kind, _: kind)})
+
+
+class _Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] in self.names else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Nothing(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass

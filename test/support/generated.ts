@@ -7,6 +7,7 @@ import { builtInFolder } from '../../src/scoring/functions/discover.ts'
 import { configSchemas } from '../../src/scoring/plan/gateway-config.ts'
 import type { TrainerFormat } from '../../src/trainers/format.ts'
 import { trainerFormats } from '../../src/trainers/index.ts'
+import { keptTable } from '../trainers/recorded.ts'
 
 /** What the code says of itself in other files; `npm run generate` writes them, tests compare them. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
@@ -16,7 +17,7 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ...schemas,
     [functionsPage, await functionTable()],
-    ['docs/trainers.md', trainerTables()],
+    ['docs/trainers.md', await trainerTables()],
     [trainerIndexFile, trainerIndex()],
   ])
 }
@@ -106,7 +107,7 @@ const addressOf = ({ name, routes }: TrainerFormat): string =>
     .join(' or ')
 
 /** The page with both rows of each trainer. */
-function trainerTables(): string {
+async function trainerTables(): Promise<string> {
   const page = readFileSync('docs/trainers.md', 'utf8')
   const addresses = trainerFormats.map((format) => {
     const [route] = Object.values(format.routes)
@@ -118,7 +119,9 @@ function trainerTables(): string {
     const waits = deadlineS === null ? 'waits forever' : `waits more than ${deadlineS} s`
     return [`\`${name}\``, `| \`${name}\` | ${deadlineS ?? 'none'} | ${waits} | ${says} |`] as const
   })
-  return withRows(withRows(page, 0, new Map(addresses)), 1, new Map(deadlines))
+  const complete = withRows(withRows(page, 0, new Map(addresses)), 1, new Map(deadlines))
+  const kept = await keptTable()
+  return complete.replace(/^\| trainer \| recorded from .*\n(?:\|.*\n)+/m, () => kept)
 }
 
 /** A page whose nth table has a row that holds each key; what is missing is added at its end. */

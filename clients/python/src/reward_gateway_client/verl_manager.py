@@ -2,13 +2,15 @@
 reward.reward_manager.module.path=pkg://reward_gateway_client.verl_manager`; settings as
 `+reward.reward_kwargs.KEY=VALUE` or in the environment."""
 
+import json
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
-from .images import columns_of, with_media
+from .images import columns_of, image_part, with_media
 from .sample import Message, Sample, text_or_messages
 from .settings import reward_or_env
 from .shared import shared_async_gateway
@@ -64,13 +66,47 @@ class RewardGatewayManager(RewardManagerBase):
         start = 0
         for sampled, stretch in groupby(mask):
             end = start + sum(1 for _ in stretch)
-            text = self.tokenizer.decode(tokens[start:end], skip_special_tokens=True)
-            turns.append({"role": "assistant" if sampled else "environment", "content": text.strip()})
+            text = self.tokenizer.decode(tokens[start:end], skip_special_tokens=True).strip()
+            if not sampled:
+                turns += _results(text)
+            elif end < len(mask):
+                turns.append(_called(text))
+            else:
+                turns.append({"role": "assistant", "content": text})
             start = end
-        outside = next((turn for turn in turns if turn["role"] == "environment"), None)
+        outside = next((turn for turn in turns if turn["role"] != "assistant"), None)
         if outside is not None and images:
-            outside["content"] = with_media([outside], {"image": images})[0]["content"]
+            outside["content"] = [*map(image_part, images), {"type": "text", "text": outside["content"]}]
         return turns
+
+
+_CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.S)
+_RESULT = re.compile(r"<tool_response>\n?(.*?)\n?</tool_response>", re.S)
+
+
+def _called(text: str) -> Message:
+    """A turn after which something came from outside, with its calls in the form `hermes`, verl's default. What verl
+    cannot read as a call stays text."""
+    calls: list[dict[str, Any]] = []
+
+    def taken(match: re.Match[str]) -> str:
+        try:
+            call = json.loads(match[1])
+            calls.append({"type": "function", "function": {"name": call["name"], "arguments": call["arguments"]}})
+        except (ValueError, KeyError, TypeError):
+            return match[0]
+        return ""
+
+    said = _CALL.sub(taken, text).strip()
+    return (
+        {"role": "assistant", "content": said, "tool_calls": calls} if calls else {"role": "assistant", "content": text}
+    )
+
+
+def _results(text: str) -> list[Message]:
+    """What came from outside: the results that a template of Qwen marks, or else all of it as one turn."""
+    found = _RESULT.findall(text)
+    return [{"role": "tool", "content": one} for one in found] or [{"role": "environment", "content": text}]
 
 
 def _mask_of(batch: Any, fields: dict[str, Any], length: int) -> list[int] | None:
