@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { GatewayError } from '../../core/errors.ts'
+import { jsonLine } from '../../core/json/text.ts'
 import type { Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { type NativeResult, writeNativeResult } from '../../trainers/native-result.ts'
@@ -158,7 +159,7 @@ async function linesOf(
       const outcome = fresh.get(item)
       const result = outcome ? { ...writeNativeResult(outcome), ...keptSample(keep, item.row) } : item.before
       losses.add(result as NativeResult)
-      return `${JSON.stringify(result)}\n`
+      return jsonLine(result)
     })
     .join('')
 }

@@ -124,3 +124,18 @@ export function parseJsonBytes(
   )
   return reading === null ? reader : reading.then(() => reader)
 }
+
+/** A backslash with what it escapes. JSON.stringify writes a surrogate as an escape only if it is half of a character. */
+const escaped = /\\(?:u(d[89a-f][\da-f]{2})|.)/gs
+
+/**
+ * A JSON line that every reader accepts. Half of a character, which a policy may write, becomes U+FFFD: DuckDB refuses
+ * a file with one of them.
+ */
+export function jsonLine(value: unknown): string {
+  const text = JSON.stringify(value)
+  const whole = text.includes('\\ud')
+    ? text.replace(escaped, (all, half: string | undefined) => (half === undefined ? all : '\\ufffd'))
+    : text
+  return `${whole}\n`
+}

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { jsonLine } from '../../core/json/text.ts'
 import type { Failure, Message, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import { readConversation } from '../../trainers/chat/conversation.ts'
 import { rolloutOf } from '../../trainers/chat/rollout.ts'
@@ -67,7 +68,7 @@ export function resultLine(
   }
   const spent = 'kind' in answer ? {} : { response_tokens: answer.tokens, finish_reason: answer.finishReason }
   const sample = { ...facts, ...keptSample('all', row).sample, ...place, ...spent }
-  return `${JSON.stringify({ ...writeNativeResult(outcome), sample })}\n`
+  return jsonLine({ ...writeNativeResult(outcome), sample })
 }
 
 /** The answer in a result line. null if the policy failed or the line is not from an evaluation. */

@@ -54,13 +54,15 @@ export function textOf(row: Fields, field: string): string {
   )
 }
 
-/** The messages of a conversation. A text becomes a user message. */
+/** The messages of a conversation of texts. A text becomes a user message. Nothing is left out: throws Unusable for other content. */
 export function messagesOf(value: unknown, field: string): readonly Message[] {
   if (typeof value === 'string' && value.trim() !== '') return [{ role: 'user', content: value }]
   if (!Array.isArray(value) || value.length === 0) throw new Unusable(`${field} is missing`)
   return value.map((message: unknown) => {
     if (!isObject(message) || typeof message.role !== 'string' || typeof message.content !== 'string')
       throw new Unusable(`${field} has a message without role or content`)
+    if (Array.isArray(message.tool_calls) && message.tool_calls.length > 0)
+      throw new Unusable(`${field} has calls of tools apart from its texts`)
     return { role: message.role, content: message.content }
   })
 }

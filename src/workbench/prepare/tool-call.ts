@@ -1,4 +1,6 @@
 import type { Message } from '../../core/sample/sample.ts'
+import { readConversation } from '../../trainers/chat/conversation.ts'
+import { NoMessage } from '../../trainers/chat/messages.ts'
 import { type Fields, isObject } from '../dataset/row.ts'
 import { type Family, messagesOf, Unusable } from './family.ts'
 import { pythonCalls, pythonLiteral } from './python-source.ts'
@@ -37,8 +39,44 @@ export const toolCall: Family = {
   },
 }
 
-const messages = (row: Fields): readonly Message[] =>
-  row.messages === undefined ? messagesOfTurns(row) : messagesOf(row.messages, 'messages')
+function messages(row: Fields): readonly Message[] {
+  const { messages: sent } = row
+  if (sent === undefined) return messagesOfTurns(row)
+  const isStructured =
+    Array.isArray(sent) && sent.some((one) => isObject(one) && Array.isArray(one.tool_calls))
+  return isStructured ? messagesOfCalls(sent, row.tools) : messagesOf(sent, 'messages')
+}
+
+/** Writes the calls and results of chat messages as texts, as a policy without a parser of calls would. Throws Unusable. */
+function messagesOfCalls(sent: readonly unknown[], tools: unknown): readonly Message[] {
+  const turns = conversationIn(sent)
+  const told = toolsText(tools)
+  const first = turns[0]?.role === 'system' ? [] : [{ role: 'system', content: task + told }]
+  return [
+    ...first,
+    ...turns.map((turn, at) => {
+      const { role, content, parts, toolCalls = [] } = turn
+      if (parts) throw new Unusable('messages has a part that is no text')
+      if (role === 'system' && at === 0) return { role, content: content + told }
+      if (role === 'tool') return { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` }
+      const calls = toolCalls.map(({ name, arguments: given, malformed }) => {
+        if (malformed || typeof given === 'string')
+          throw new Unusable('messages has a call without an object of arguments')
+        return `<tool_call>\n${JSON.stringify({ name, arguments: given })}\n</tool_call>`
+      })
+      return { role, content: [...(content === '' ? [] : [content]), ...calls].join('\n') }
+    }),
+  ]
+}
+
+function conversationIn(sent: readonly unknown[]): readonly Message[] {
+  try {
+    return readConversation(sent)
+  } catch (error) {
+    if (error instanceof NoMessage) throw new Unusable('messages has something that is no message')
+    throw error
+  }
+}
 
 function cut(messages: readonly Message[]): { readonly prompt: readonly Message[]; readonly truth: string } {
   const last = messages.findLastIndex(({ role, content }) => role === 'assistant' && content.includes(call))

@@ -177,5 +177,11 @@ t.test('records of format 1 are explained and analyzed like those of format 2', 
   writeFileSync(mixed, lines.join('\n'))
   const ran = await runCommand(['analyze', mixed, '--format', 'json'])
   t.match(JSON.parse(ran.stdout), { files: [mixed] }, ran.stderr)
+  const broken = '\ud83d \\\\ud83d'
+  const halves = sampleOf({ id: broken, prompt: broken, response: [{ role: 'tool', content: broken }] })
+  await recordedIn(place, 'full', [halves])
+  const [last = ''] = await recordFiles(place)
+  t.match((await recordsIn(place))[0]?.sample.turns, [{ content: '\ufffd \\\\ud83d' }])
+  t.match(await runCommand(['analyze', last]), { code: 0 }, 'half of a character makes no file unreadable')
   t.match(await runCommand(['diff', mixed, mixed]), { code: 0, stdout: /\b7 +0 +0 +0\b/ })
 })

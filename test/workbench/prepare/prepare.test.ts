@@ -7,7 +7,7 @@ import { families } from '../../../src/workbench/prepare/families.ts'
 import type { Family } from '../../../src/workbench/prepare/family.ts'
 import { type PrepareJob, prepare, type SourceItem } from '../../../src/workbench/prepare/prepare.ts'
 import { pythonCalls, pythonLiteral } from '../../../src/workbench/prepare/python-source.ts'
-import { messagesOfTurns } from '../../../src/workbench/prepare/tool-call.ts'
+import { messagesOfTurns, toolCall } from '../../../src/workbench/prepare/tool-call.ts'
 import { runCommand } from '../../support/command-line.ts'
 import { testGateway } from '../../support/gateway.ts'
 import { sources } from '../../support/training-sources.ts'
@@ -281,6 +281,32 @@ t.test(
       '<tool_response>\n{"error":"no disk"}\n</tool_response>\n<tool_response>\n3\n</tool_response>',
     )
     t.throws(() => messagesOfTurns({ 0: { tools: '{' } }), /not JSON/)
+    const call = (at: string) => ({
+      id: 'c',
+      type: 'function',
+      function: { name: 'look', arguments: `{"at": "${at}"}` },
+    })
+    const asked = [{ role: 'user', content: 'Where?' }]
+    const talk = [
+      ...asked,
+      { role: 'assistant', content: null, tool_calls: [call('here')] },
+      { role: 'tool', tool_call_id: 'c', content: 'not here' },
+      { role: 'assistant', content: 'Then there.', tool_calls: [call('there')] },
+    ]
+    const { prompt, groundTruth } = toolCall.read({ messages: talk, tools: [{ name: 'look' }] }, {})
+    t.match(prompt[0], { role: 'system', content: /<tools>\n\{"name":"look"\}\n<\/tools>/ })
+    t.strictSame(prompt.slice(1), [
+      ...asked,
+      { role: 'assistant', content: '<tool_call>\n{"name":"look","arguments":{"at":"here"}}\n</tool_call>' },
+      { role: 'user', content: '<tool_response>\nnot here\n</tool_response>' },
+    ])
+    t.equal(groundTruth, 'Then there.\n<tool_call>\n{"name":"look","arguments":{"at":"there"}}\n</tool_call>')
+    const broken = {
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ function: { name: 'look', arguments: 'here' } }],
+    }
+    t.throws(() => toolCall.read({ messages: [...asked, broken] }, {}), /without an object of arguments/)
     t.throws(() => messagesOfTurns({ 1: { role: 'judge', content: 'x' } }), /unknown role/)
   },
 )

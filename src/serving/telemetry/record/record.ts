@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import type { Clock } from '../../../core/clock.ts'
 import { hashedShare } from '../../../core/hash.ts'
+import { jsonLine } from '../../../core/json/text.ts'
 import type { ListenerGuard } from '../../../core/listener-guard.ts'
 import { countBytes, type EngineEvents, type RequestDone } from '../../../scoring/engine/events.ts'
 import { JudgeAnswers } from './judge-answers.ts'
@@ -139,7 +140,7 @@ export function openRecord(
   }
 
   const lineOf = (event: RequestDone, index: number, id: string, time: string): string =>
-    `${JSON.stringify(recordRow(event, index, { id: `${id}:${index}`, time }, parts))}\n`
+    jsonLine(recordRow(event, index, { id: `${id}:${index}`, time }, parts))
 
   /** Whether every answer of the row's judges was kept; an incomplete list would mislead. */
   const isWhole = ({ rows }: RequestDone, index: number): boolean => {

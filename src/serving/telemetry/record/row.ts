@@ -78,7 +78,11 @@ function recordTerm(
 ): RecordedTerm {
   const { name, weight, status } = term
   const scored = status === 'scored' ? term : null
-  const own = answers.length === 0 ? answers : answers.filter(({ step }) => step === name)
+  // Answers come in the order in which the judges were done.
+  const own =
+    answers.length === 0
+      ? answers
+      : answers.filter(({ step }) => step === name).sort((a, b) => a.draw - b.draw)
   return {
     name,
     op,

@@ -135,7 +135,7 @@ function SampleTable({ rows, chosen }: { readonly rows: readonly RowSummary[]; r
                   <Text of={flag} />
                 </span>
               ))}
-              {row.turns !== null && <span class="chip">{row.turns} turns</span>}
+              {row.turns !== null && <span class="chip">{many(row.turns, 'turn')}</span>}
               {row.response !== null && (
                 <span class="snippet muted">
                   <Text of={row.response} />
@@ -322,5 +322,7 @@ function Facts({ row }: { readonly row: RowDetail }) {
 
 const rolloutText = (counts: NonNullable<RowDetail['sample']['counts']>): string => {
   const malformed = counts.malformed_calls > 0 ? `, ${counts.malformed_calls} malformed` : ''
-  return `${counts.turns} turns, ${counts.tool_calls} calls${malformed}`
+  return `${many(counts.turns, 'turn')}, ${many(counts.tool_calls, 'call')}${malformed}`
 }
+
+const many = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
