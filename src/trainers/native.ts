@@ -11,9 +11,25 @@ import {
 import { type MaybePromise, mapInSlices } from '../core/slices.ts'
 import { RequestImages } from './chat/images.ts'
 import { messageList, rolloutOf } from './chat/rollout.ts'
+import { joinSegments, segmentList } from './chat/segments.ts'
 import { fieldProblem, innermost } from './issues.ts'
 
 export const nativeText = z.union([z.string(), messageList], { error: 'a text or a list of messages' })
+
+/** What the policy answered. */
+export const nativeResponse = z.union([z.string(), messageList, segmentList], {
+  error: 'a text, a list of messages, or { segments }',
+})
+
+/** Prompt and response of a row, whose rollout may come in segments. */
+export function wholeRollout(
+  prompt: z.output<typeof nativeText>,
+  response: z.output<typeof nativeResponse>,
+): { readonly prompt: typeof prompt; readonly response: z.output<typeof nativeText> } {
+  if (typeof response !== 'object' || !('segments' in response)) return { prompt, response }
+  const joined = joinSegments(response.segments, prompt)
+  return { prompt: joined.prompt, response: joined.turns }
+}
 
 const policyVersion = z.union([z.string(), z.int()])
 
@@ -21,8 +37,8 @@ const policyVersion = z.union([z.string(), z.int()])
 export const nativeSample = z.strictObject({
   id: z.union([z.string(), z.int()]).optional().describe('Returned with the result. Default: the index.'),
   prompt: nativeText.default('').describe('What the policy was asked: text or messages.'),
-  response: nativeText.describe(
-    "The policy's answer: a text, or all messages that the rollout added, of which the last turn of the assistant is the response.",
+  response: nativeResponse.describe(
+    "The policy's answer: a text, or all messages that the rollout added, of which the last turn of the assistant is the response. A trainer that cuts a rollout into segments sends { segments }.",
   ),
   status: z
     .enum(rolloutStatuses)
@@ -153,7 +169,7 @@ function idOf(row: unknown, index: number): string {
 }
 
 function sampleOf(data: NativeSample | PlainRow, index: number): Sample {
-  const { prompt = '', response } = data
+  const { prompt, response } = wholeRollout(data.prompt ?? '', data.response)
   const sample: Writable<Sample> = {
     id: String(data.id ?? index),
     prompt,

@@ -2,14 +2,16 @@ import { z } from 'zod'
 import { type RolloutStatus, rolloutStatuses, type Sample } from '../core/sample/sample.ts'
 import { type TrainerFormat, trainerRoute } from './format.ts'
 import { plainGroundTruth, type ReadGroundTruth, readLabel } from './ground-truth.ts'
-import { nativeText } from './native.ts'
+import { nativeResponse, nativeText, wholeRollout } from './native.ts'
 import { metricsOf } from './native-result.ts'
 import { runQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 
 const body = z.object({
   prompt: nativeText.nullish(),
-  response: nativeText.describe('A text, or all messages that the rollout added.'),
+  response: nativeResponse.describe(
+    'A text, all messages that the rollout added, or the segments of a list of samples.',
+  ),
   label: z.unknown().optional().describe('The ground truth, or a JSON object with it and other fields.'),
   status: z
     .enum([...rolloutStatuses, 'pending', 'failed'])
@@ -47,8 +49,7 @@ export const slime: TrainerFormat = {
         const key = query.reward_key ?? (query.shape === 'dict' ? 'score' : null)
         const row = rowSample({
           id: '0',
-          prompt: prompt ?? '',
-          response,
+          ...wholeRollout(prompt ?? '', response),
           status: statusOf(status),
           label: withMetadata(readLabel(label, maxRowValues), metadata),
           literals,

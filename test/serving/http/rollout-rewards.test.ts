@@ -21,8 +21,21 @@ const step = (name: string, options: object = {}, more: object = {}) => ({
 })
 const judged = (name: string, options: object = {}) => step(name, options, { model: 'judge' })
 
+const folder = t.testdir({
+  'shows.mjs': `import { defineRule } from 'reward-gateway/contract'
+import { z } from 'zod'
+export default defineRule({ truth: z.unknown(), range: [0, 100],
+  score: ({ sample: { turns } }) => ({ value: turns.length, details: { turns: JSON.parse(JSON.stringify(turns)) } }) })
+`,
+  'counts.mjs': `import { defineGroupRule } from 'reward-gateway/contract'
+import { z } from 'zod'
+export default defineGroupRule({ truth: z.unknown(), range: [0, 100], score: (rows) => rows.map(() => rows.length) })
+`,
+})
+
 const app = await testApp(t, {
   gateway: {
+    functions: { folders: [folder] },
     models: { judge: { model: 'judge', instances: [judge.url], health: { interval_s: 0 }, cache: 'never' } },
   },
   stock: judged('yes-no-judge'),
@@ -37,6 +50,8 @@ const app = await testApp(t, {
   }),
   play: { ...step('numeric-match'), formula: '0.5 * q + environment.goal' },
   'only-play': { ...step('numeric-match', {}, { weight: 0 }), formula: 'environment.goal' },
+  shows: step('shows'),
+  counts: step('counts'),
   duel: judged('pairwise-judge'),
   'duel-transcripts': judged('pairwise-judge', { shows: 'transcript' }),
   overlong: step('overlong-penalty', { max_length: 200, buffer: 100, unit: 'characters' }),
@@ -228,4 +243,67 @@ t.test('a formula reads rewards of the environment, and never takes a missing on
   const headers = { 'content-type': 'application/json' }
   const answer = await app.inject({ method: 'POST', url: '/v1/score', payload, headers })
   t.match(answer.json().results[0], { reward: null, failure: { detail: /environment\.goal/ } })
+})
+
+t.test('segments of a rollout arrive as one rollout, and nothing of them twice', async (t) => {
+  const asked = { role: 'user', content: 'Weather?' }
+  const [first, second, third] = ['I look it up.', 'It is sunny.', 'Sunny.'].map((content) => ({
+    role: 'assistant',
+    content,
+  }))
+  const tool = { role: 'tool', content: '25 degrees' }
+  const turnsOf = async (sample: object) => (await one('shows', sample)).terms.q.details.turns
+  const grown = {
+    segments: [
+      { prompt: [asked], response: [first] },
+      { prompt: [asked, first, tool], response: 'Sunny.' },
+    ],
+  }
+  t.strictSame(await turnsOf({ prompt: '', response: grown }), [first, tool, third])
+  const summary = { role: 'assistant', content: 'So far: sunny.' }
+  const rewritten = {
+    segments: [
+      { prompt: [asked], response: [first, tool, second] },
+      { prompt: [asked, summary], response: [third] },
+    ],
+  }
+  t.strictSame(
+    await turnsOf({ prompt: [asked], response: rewritten }),
+    [first, tool, second, { role: 'environment', content: 'So far: sunny.' }, third],
+    'a summary that no segment wrote is not held against the policy',
+  )
+  const texts = {
+    segments: [{ prompt: 'Q:', response: 'a' }, { prompt: 'Q:a[result]', response: 'b' }, { response: 'c' }],
+  }
+  const roles = [
+    { role: 'assistant', content: 'a' },
+    { role: 'environment', content: '[result]' },
+    { role: 'assistant', content: 'b' },
+    { role: 'assistant', content: 'c' },
+  ]
+  t.strictSame(await turnsOf({ prompt: '', response: texts }), roles)
+  const payload = { prompt: '', response: texts, label: '3' }
+  const answer = await app.inject({ method: 'POST', url: '/wire/slime/shows?shape=dict', payload })
+  t.match(answer.json(), { score: 4, invalid: 0 }, 'by the format of slime too')
+  const wrong = await one('shows', { response: { segments: [{ answer: 'a' }] } })
+  t.match(wrong.failure, { kind: 'bad_sample', detail: /^response\.segments\.0/ })
+  const many = { segments: Array.from({ length: 9000 }, (_, at) => ({ prompt: `${at}`, response: 'a' })) }
+  const began = process.cpuUsage()
+  await one('repetition', { response: many })
+  t.ok(process.cpuUsage(began).user < 3_000_000, 'in linear time')
+})
+
+t.test('answers without a prompt and a group are in no group', async (t) => {
+  const rows = [
+    { response: '1', ground_truth: '1' },
+    { response: '2', ground_truth: '1' },
+  ]
+  const alone = await score('counts', ...rows)
+  for (const { valid, failure } of alone)
+    t.match({ valid, failure }, { valid: false, failure: { kind: 'bad_sample', detail: /group_id/ } })
+  const named = await score('counts', ...rows.map((row) => ({ ...row, group_id: 'g' })))
+  t.strictSame(
+    named.map(({ reward }) => reward),
+    [2, 2],
+  )
 })
