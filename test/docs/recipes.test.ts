@@ -7,6 +7,7 @@ for (const page of [
   'recipes/add-a-rule',
   'recipes/add-a-trainer',
   'recipes/countdown',
+  'recipes/geo3k-vlm',
   'recipes/gsm8k',
   'recipes/npg-muse',
   'recipes/rider',

@@ -36,6 +36,7 @@ export async function followPage(t: Test, page: string): Promise<void> {
       ['JUDGE_A_1', '8101'],
       ['JUDGE_B_0', '8103'],
       ['PRM_0', '8106'],
+      ['VLM_0', '8107'],
     ].map(([name, port]) => [name, `http://127.0.0.1:${ports.get(port ?? '') ?? 9}`]),
   )
   const moved = text.replace(pagePort, (port) => String(ports.get(port)))

@@ -1,19 +1,21 @@
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 import { badSample, nativeSample, readNativeSample } from '../../trainers/native.ts'
+import { withImageColumn } from './image-column.ts'
 import { type Fields, isObject, type RawRow, valueAt } from './row.ts'
 
 /**
  * Converts a file's row to samples. It accepts rows in the format of /v1/score, verl data sets
- * (`reward_model.ground_truth`, `rm_prompt_<i>` for the i-th of `modelSteps`) with `response` or `responses`,
- * and verl's rollout dumps (`input`, `output`, `gts`).
+ * (`reward_model.ground_truth`, `images`, `rm_prompt_<i>` for the i-th of `modelSteps`) with `response` or
+ * `responses`, and verl's rollout dumps (`input`, `output`, `gts`).
  */
 export function samplesOf(
-  { value, literals }: RawRow,
+  { value: sent, literals }: RawRow,
   index: number,
   modelSteps: readonly string[],
 ): readonly (Sample | Unreadable)[] {
-  if (value === undefined) return [badSample(String(index), 'the line is not JSON')]
-  if (!isObject(value)) return [readNativeSample(value, index, literals)]
+  if (sent === undefined) return [badSample(String(index), 'the line is not JSON')]
+  if (!isObject(sent)) return [readNativeSample(sent, index, literals)]
+  const value = 'images' in sent ? withImageColumn(sent) : sent
   if (!isDatasetRow(value)) {
     // Removed so that a file for `audit` can be scored as well.
     const { near_miss: _, ...row } = value
