@@ -29,22 +29,23 @@ type ImageContent = Omit<ImagePart, 'type' | 'detail'> & { readonly bytes?: Imag
 const dataUrl = /^data:([a-z]+\/[\w.+-]{1,64})?(?:;[\w=.+-]{0,64}){0,8},/i
 const longestHead = 1024
 const usualHead = /^data:(image\/[a-z]+);base64,/
-/** Shorter texts are paths. */
+const bytesNames: readonly string[] = ['bytes', 'base64', 'data']
+/** Shorter texts of other fields are paths. */
 const shortestBase64 = 256
 
 const hex = /^[0-9a-f]{64}$/i
 /** How a part refers to an image of its request. */
 const reference = /^sha256:([0-9a-f]{64})$/i
 
-/** What a part's text says: bytes, an image of the request, an address or a path. `isHash`: it is a hash. */
-export function imageFrom(source: string, isHash: boolean): ImageContent {
-  if (isHash && hex.test(source)) return { sha256: source.toLowerCase(), size: 0 }
+/** What a part's text says: bytes, an image of the request, an address or a path. `name`: the field that it stands in. */
+export function imageFrom(source: string, name = 'url'): ImageContent {
+  if (name === 'sha256' && hex.test(source)) return { sha256: source.toLowerCase(), size: 0 }
   const referred = source.length > 80 ? null : reference.exec(source)
   if (referred) return { sha256: (referred[1] as string).toLowerCase(), size: 0 }
   const head = usualHead.exec(source.slice(0, 64)) ?? dataUrl.exec(source.slice(0, longestHead))
   const [all = '', mediaType] = head ?? []
   const body = head ? source.slice(all.length) : source
-  const isData = head ? /;base64,$/i.test(all) : source.length >= shortestBase64
+  const isData = head ? /;base64,$/i.test(all) : source.length >= shortestBase64 || bytesNames.includes(name)
   const found = isData ? decoded(body) : null
   if (found) return { ...found, size: found.bytes.size, ...(mediaType !== undefined && { mediaType }) }
   if (!head) return { sha256: sha256(source), size: 0, url: source }
@@ -125,7 +126,7 @@ export class RequestImages {
 
   #read(key: string): ImageBytes | string {
     const sent = this.#sent[key]
-    const { sha256, bytes } = typeof sent === 'string' ? imageFrom(sent, false) : unknownImage(sent)
+    const { sha256, bytes } = typeof sent === 'string' ? imageFrom(sent, 'data') : unknownImage(sent)
     const short = `images.${key.slice(0, 12)}`
     const found = !bytes
       ? `${short} is no data URL and no base64`

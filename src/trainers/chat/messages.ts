@@ -165,6 +165,7 @@ function imageOf(sent: Fields, path: Place): ImagePart {
   for (const name of Object.keys(sent))
     if (name !== from && name !== 'detail' && !partNotes.has(name) && !notes.has(name))
       other.add(name, sent[name], path)
+  let named: string | undefined = from
   if (from !== undefined && typeof source === 'object' && !Array.isArray(source)) {
     const inner = source as Fields
     const within = imageSources.find((name) => typeof fieldOf(inner, name) === 'string')
@@ -172,12 +173,13 @@ function imageOf(sent: Fields, path: Place): ImagePart {
     const rest = Object.entries(inner).filter(([name]) => name !== within && name !== 'detail')
     if (within !== undefined) {
       source = inner[within]
+      named = within
       other.add(from, Object.fromEntries(rest.filter(([, value]) => !isEmpty(value))), path)
     }
   }
   const isText = typeof source === 'string'
   if (!isText) other.add('source', source, path)
-  const { bytes, ...image } = isText ? imageFrom(source as string, from === 'sha256') : unknownImage(source)
+  const { bytes, ...image } = isText ? imageFrom(source as string, named) : unknownImage(source)
   const part: ImagePart = {
     type: 'image',
     ...image,

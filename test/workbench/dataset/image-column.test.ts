@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Sample } from '../../../src/core/sample/sample.ts'
+import type { Part } from '../../../src/core/sample/sample.ts'
 import { samplesOf } from '../../../src/workbench/dataset/samples.ts'
 import { dataUrl, png, sha256 } from '../../support/images.ts'
 
@@ -10,14 +10,10 @@ const truth = { reward_model: { ground_truth: '5' }, response: '5' }
 const shapeOf = (value: object) => {
   const [sample] = samplesOf({ value, literals: [] }, 0, [])
   if (!sample || 'failure' in sample || typeof sample.prompt === 'string') return sample
-  return (sample as Sample & { prompt: object[] }).prompt.map(({ role, content, parts }: never) => [
-    role,
-    content,
-    (parts as { type: string; text?: string; sha256?: string }[] | undefined)?.map(
-      ({ text, sha256 }) => text ?? sha256,
-    ),
-  ])
+  return sample.prompt.map(({ role, content, parts }) => [role, content, parts?.map(shownPart)])
 }
+
+const shownPart = (part: Part): string => ('text' in part ? part.text : 'sha256' in part ? part.sha256 : '')
 
 t.test('images of a row stand where its prompt marks them', async (t) => {
   const prompt = [
