@@ -1,7 +1,8 @@
 import { type ZodType, z } from 'zod'
-import type { AnsweredCall, Json, Sample, Score } from '../core/sample/sample.ts'
+import type { AnsweredCall, Sample, Score } from '../core/sample/sample.ts'
+import type { AskName, Asks, Reply } from './asks.ts'
+import type { Execution, ExecutionResult } from './execution.ts'
 import type { Thinking } from './final-answer.ts'
-import type { ChatPrompt, Prompt } from './prompt.ts'
 
 /** Lowest and highest legal score, inclusive. Infinite ends are allowed; a score itself is always finite. */
 export type Range = readonly [low: number, high: number]
@@ -39,63 +40,6 @@ export type Mode = z.infer<typeof mode>
 export const scope = z.enum(['all', 'final']).default('all')
 
 export type Scope = z.infer<typeof scope>
-
-/** A token with its log probability and the alternatives that the server reported. */
-export interface TokenLogprob {
-  readonly token: string
-  readonly logprob: number
-  readonly top: readonly { readonly token: string; readonly logprob: number }[]
-}
-
-/** A judge's complete reply. `finishReason` is the server's own word: 'stop', 'length', ... */
-export interface Generation {
-  readonly text: string
-  readonly finishReason: string
-  readonly logprobs?: readonly TokenLogprob[]
-}
-
-/** A question whose answer is one of `labels`. */
-export interface Choice {
-  readonly question: Prompt | ChatPrompt | string
-  readonly labels: readonly string[]
-}
-
-/**
- * The input and the answer of each task that a model reward can ask for. A plain string is allowed and
- * flagged `unguarded`.
- */
-export interface Asks {
-  generate: { input: Prompt | ChatPrompt | string; answer: Generation }
-  /** The score of a scalar (Bradley-Terry) reward model. */
-  classify: { input: Prompt | ChatPrompt | string; answer: number }
-  /** A process reward model: one number per step of the response. */
-  rewards: { input: Prompt | ChatPrompt | string; answer: readonly number[] }
-  /** One vector per text, in the order of the texts. */
-  embed: { input: readonly string[]; answer: readonly (readonly number[])[] }
-  /** The probability of each label. They sum to 1. */
-  choose: { input: Choice; answer: Readonly<Record<string, number>> }
-}
-
-/** The name of a task. */
-export type AskName = keyof Asks
-
-/** Every task, for what no compiler has checked: users' files, messages of processes and configs. */
-export const askNames = Object.keys({
-  generate: true,
-  classify: true,
-  rewards: true,
-  embed: true,
-  choose: true,
-} satisfies Record<AskName, true>) as readonly AskName[]
-
-/**
- * Structured output: one of these texts, a text that matches a pattern (in the server's dialect), or JSON of
- * a JSON Schema.
- */
-export type Reply =
-  | { readonly choice: readonly string[] }
-  | { readonly regex: string }
-  | { readonly schema: { readonly [key: string]: Json } }
 
 /** The result of a finished step that this step names in `after`. */
 export interface Earlier {
@@ -202,6 +146,13 @@ interface AsksList<A extends AskName, T, O> extends Asking<A, O> {
   rm_postprocess(answer: Asks[A]['answer'], rows: readonly Row<T, O>[]): readonly Verdict[] | null
 }
 
+interface RunsProgram<T, O> {
+  /** The program and its cases. A number or a score is a verdict without a run. */
+  rm_preprocess(row: Row<T, O>): Execution | number | Score
+  /** Reads the verdict from what became of the cases. */
+  rm_postprocess(result: ExecutionResult, row: Row<T, O>): Verdict
+}
+
 /** Scores one row without a model. */
 export type Rule<T = unknown, O = unknown> = Definition<'rule', T, O> & Scores<T, O>
 /** Scores the answers to one prompt together, without a model. */
@@ -216,9 +167,12 @@ export type PairReward<A extends AskName = AskName, T = unknown, O = unknown> = 
 export type ListReward<A extends AskName = AskName, T = unknown, O = unknown> = Definition<'list', T, O> &
   AsksList<A, T, O>
 
+/** Runs a program of each row in a sandbox. */
+export type ProgramReward<T = unknown, O = unknown> = Definition<'program', T, O> & RunsProgram<T, O>
+
 /** What a file in reward-functions/ exports. */
-export type RewardFunction = Rule | GroupRule | ModelReward | PairReward | ListReward
-/** How the engine calls a function: by row, group, pair or list. */
+export type RewardFunction = Rule | GroupRule | ModelReward | PairReward | ListReward | ProgramReward
+/** How the engine calls a function: by row, group, pair, list or program. */
 export type FunctionKind = RewardFunction['kind']
 
 /** An object without keys: reading an undeclared option is a type error. */
@@ -347,6 +301,32 @@ export function defineListReward<A extends AskName, T, O = None>(
   reward: Declaration<T, O> & AsksList<A, T, O>,
 ): ListReward<A, T, O> {
   return { ...reward, ...completed('list', reward) }
+}
+
+/**
+ * Defines a reward that runs a program, usually the response's, in the sandbox that the rm-config names.
+ *
+ * @example
+ * ```ts
+ * import { defineProgramReward } from 'reward-gateway/contract'
+ * import { z } from 'zod'
+ *
+ * export default defineProgramReward({
+ *   truth: z.string(),
+ *   range: [0, 1],
+ *   rm_preprocess: ({ sample, truth }) => ({
+ *     language: 'python',
+ *     program: sample.response,
+ *     cases: [{ stdin: '1 2', expected: { stdout: truth } }],
+ *   }),
+ *   rm_postprocess: ({ cases }) => Number(cases.every(({ passed }) => passed) && cases.length === 1),
+ * })
+ * ```
+ */
+export function defineProgramReward<T, O = None>(
+  reward: Declaration<T, O> & RunsProgram<T, O>,
+): ProgramReward<T, O> {
+  return { ...reward, ...completed('program', reward) }
 }
 
 function completed<K extends FunctionKind, T, O>(

@@ -10,35 +10,42 @@ export type {
   StepReward,
   ToolCall,
 } from '../core/sample/sample.ts'
+export type { AskName, Asks, Choice, Generation, Reply, TokenLogprob } from './asks.ts'
 export {
-  type AskName,
-  type Asks,
-  type Choice,
   defineGroupRule,
   defineListReward,
   defineModelReward,
   definePairReward,
+  defineProgramReward,
   defineRule,
   type Earlier,
   type FunctionKind,
-  type Generation,
   type GroupRule,
   type ListReward,
   type Mode,
   type ModelReward,
   mode,
   type PairReward,
+  type ProgramReward,
   type Range,
-  type Reply,
   type RewardFunction,
   type Row,
   type Rule,
   RuleTimeout,
   type Scope,
   scope,
-  type TokenLogprob,
   type Verdict,
 } from './define.ts'
+export type {
+  CaseEnd,
+  CaseInput,
+  CaseResult,
+  Execution,
+  ExecutionResult,
+  Expected,
+  ProgramCase,
+  ProgramLimits,
+} from './execution.ts'
 export { type FinalAnswer, finalAnswer, type Thinking } from './final-answer.ts'
 export {
   type JudgePromptOptions,

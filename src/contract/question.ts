@@ -2,7 +2,8 @@
 
 import { holdsImage } from '../core/sample/image.ts'
 import { isWordless, type Json, type Message, type Sample } from '../core/sample/sample.ts'
-import type { AskName, Asks, Row } from './define.ts'
+import type { AskName, Asks } from './asks.ts'
+import type { Row } from './define.ts'
 import {
   BadSample,
   type ChatPrompt,

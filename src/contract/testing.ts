@@ -3,7 +3,8 @@
  * test runner.
  */
 import type { Json, Sample, Score } from '../core/sample/sample.ts'
-import type { AskName, Asks, Earlier, ModelReward, Range, Row, Rule, Verdict } from './define.ts'
+import type { AskName, Asks } from './asks.ts'
+import type { Earlier, ModelReward, Range, Row, Rule, Verdict } from './define.ts'
 import { BadSample } from './prompt.ts'
 import { lastUserText, marker, questionFault, questionTexts, withMarker } from './question.ts'
 import { breaksCase, type RegressionCase } from './regression-cases.ts'

@@ -21,6 +21,7 @@ export { firstDifference } from './json/identity.ts'
 export { type JsonReading, type JsonValue, readJson } from './json/json.ts'
 export { boxContent, boxContents, lastBox } from './latex.ts'
 export { finalNumber, lastNumber, readDecimal, soleNumber, valueOfNumber } from './number-answer.ts'
+export { equalityOf, programFences, programIn } from './program.ts'
 export { readFloat, readInteger } from './python.ts'
 export { hasLoop } from './repetition.ts'
 export {

@@ -185,7 +185,7 @@ function judgeOf(fn: RewardFunction, parts: RowParts): ((text: string) => string
           .rm_postprocess(answer(text), [built, built])
           ?.map(wrong)
           .find((said) => said !== null) ?? null
-    if (fn.ask !== 'generate') return null
+    if (fn.kind === 'program' || fn.ask !== 'generate') return null
     return (text) => {
       fn.rm_preprocess(rowOf(text))
       return wrong(fn.rm_postprocess?.(answer(text), built) ?? null)

@@ -6,8 +6,10 @@ import type { FunctionHost } from '../../scoring/functions/function-host.ts'
 import { openFunctions } from '../../scoring/functions/open-functions.ts'
 import { configTexts, readConfigs } from '../../scoring/plan/configs.ts'
 import { explainModel, explainPlan } from '../../scoring/plan/explain.ts'
+import type { GatewaySettings } from '../../scoring/plan/gateway-config.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
 import { type Resolved, resolvePlans } from '../../scoring/plan/resolve.ts'
+import { confinementText, openSandboxes } from '../../scoring/sandboxes/sandboxes.ts'
 import { openGroundTruthIndexes } from '../../trainers/ground-truth-index.ts'
 import type { knownTrainers } from '../../trainers/sent.ts'
 import { eachRow } from '../../workbench/dataset/row.ts'
@@ -54,7 +56,7 @@ export async function checkConfigs(paths: readonly string[], values: CheckSettin
 }
 
 async function explain(
-  { plans, models }: Resolved,
+  { plans, models, gateway }: Resolved,
   sample: Sample,
   trainers: CheckSettings['trainer'],
   functions: FunctionHost,
@@ -71,9 +73,20 @@ async function explain(
     for (const trainer of trainers) warnings.push(...(await trainerWarnings(plan, trainer, functions)))
   }
   for (const [name, config] of models) io.stdout.write(`${hideSecrets(explainModel(name, config))}\n`)
+  await explainSandboxes(gateway, io)
   for (const warning of warnings) io.stdout.write(`warning: ${warning}\n`)
   const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
   io.stdout.write(`${many(plans.size, 'reward')} and ${many(models.size, 'model')} in order\n`)
+}
+
+async function explainSandboxes(gateway: GatewaySettings, io: Io): Promise<void> {
+  const sandboxes = openSandboxes(gateway.sandboxes, systemClock)
+  try {
+    for (const [name, greeting] of await sandboxes.open())
+      io.stdout.write(`sandbox ${name}: ${confinementText(greeting)}\n`)
+  } finally {
+    sandboxes.close()
+  }
 }
 
 /** Exit code 1 if a server cannot be used. */

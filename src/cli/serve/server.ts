@@ -96,6 +96,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   )
   const opening = openObservedGateway({
     ...options,
+    listens: { host: options.host },
     guard,
     events: judges.events,
   })

@@ -36,6 +36,7 @@ export const failureKinds = [
   'judge_truncated',
   'judge_unparseable',
   'judge_out_of_range',
+  'sandbox_unreachable',
   'prompt_too_long',
   'rule_error',
   'rule_timeout',

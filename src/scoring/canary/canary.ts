@@ -42,7 +42,7 @@ export interface CanaryEvents {
 }
 
 /** The engine parts that probes are scored with. */
-export type CanaryParts = Pick<EngineParts, 'functions' | 'models' | 'clock' | 'secret'> & {
+export type CanaryParts = Pick<EngineParts, 'functions' | 'models' | 'sandboxes' | 'clock' | 'secret'> & {
   readonly plans: Iterable<Plan>
   readonly events?: CanaryEvents
 }
@@ -250,10 +250,11 @@ export async function probe(
   aim: ProbeAim,
 ): Promise<Probed> {
   const { plan, step, model, instance, deadline, signal } = aim
-  const { functions, models, clock, secret } = parts
+  const { functions, models, sandboxes, clock, secret } = parts
   const context: StepContext = {
     functions,
     models,
+    sandboxes,
     clock,
     secret,
     job: { plan, rows: [sample], deadline, signal },
@@ -266,7 +267,7 @@ export async function probe(
   const row = rowOf(step, sample, [])
   const asked = await functions.call({ op: 'preprocess', function: step.function, rows: [row] })
   if (asked.status === 'failed') return asked
-  if (asked.status === 'verdicts') return { status: 'no_call' }
+  if (asked.status !== 'question') return { status: 'no_call' }
   return readingOf(await judgeQuery(context, step, [row], asked.question).ask({ model, draw: 0, instance }))
 }
 

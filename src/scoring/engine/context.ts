@@ -3,6 +3,7 @@ import type { Sample, Term } from '../../core/sample/sample.ts'
 import type { CallRow, FunctionHost } from '../functions/function-host.ts'
 import type { Models } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
+import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import type { EngineEvents } from './events.ts'
 import type { Gates } from './gate.ts'
 import type { EngineJob, Expiry } from './job.ts'
@@ -11,6 +12,7 @@ import type { EngineJob, Expiry } from './job.ts'
 export interface StepContext {
   readonly functions: FunctionHost
   readonly models: Models
+  readonly sandboxes: Sandboxes
   readonly clock: Clock
   readonly secret: string
   readonly events?: EngineEvents | undefined

@@ -7,6 +7,7 @@ import { joinGroup } from './groups/group-step.ts'
 import { judgeTerm } from './judge/ask.ts'
 import { drawsOf } from './judge/votes.ts'
 import { lookupIn, outcomeOf, refusedOutcome } from './outcome.ts'
+import { programTerm } from './program.ts'
 import {
   failedTerm,
   isOverGroup,
@@ -118,9 +119,8 @@ export class SampleRun {
       gate.leave(room)
       this.#finish(at, term, traced)
     }
-    judgeTerm(context, step, row).then(finish, (error: unknown) =>
-      finish(failedTerm(context, step, unforeseen(error))),
-    )
+    const term = step.kind === 'program' ? programTerm(context, step, row) : judgeTerm(context, step, row)
+    term.then(finish, (error: unknown) => finish(failedTerm(context, step, unforeseen(error))))
   }
 
   /** Deadline or disconnect: keeps finished terms and fails the others with `failureOf` their step. */
@@ -159,7 +159,8 @@ export class SampleRun {
 }
 
 /** Room that a step of one sample takes in the request's gate. */
-const roomOf = (step: PlanStep): number => (step.kind === 'rule' ? callRoom : drawsOf(step).length * drawRoom)
+const roomOf = (step: PlanStep): number =>
+  step.kind === 'rule' ? callRoom : step.kind === 'program' ? drawRoom : drawsOf(step).length * drawRoom
 
 /** Why a sample is invalid because of how its rollout ended; null if it may be scored. */
 function refusedStatus({ onStatus }: Plan, { status }: Sample): Failure | null {

@@ -1,5 +1,14 @@
 import type { Earlier } from '../../contract/define.ts'
-import type { AskName, Asks, FunctionKind, Range, Reply, Thinking } from '../../contract/index.ts'
+import type {
+  AskName,
+  Asks,
+  Execution,
+  ExecutionResult,
+  FunctionKind,
+  Range,
+  Reply,
+  Thinking,
+} from '../../contract/index.ts'
 import type { Failure, Json, Sample, Score } from '../../core/sample/sample.ts'
 
 /** What the main thread knows about a function. The executor that loaded it sends this. */
@@ -43,8 +52,8 @@ export interface Call {
   readonly op: 'score' | 'preprocess' | 'postprocess'
   readonly function: BoundFunction
   readonly rows: readonly CallRow[]
-  /** The model's answer; `postprocess` only. */
-  readonly answer?: Asks[AskName]['answer']
+  /** The model's answer, or what became of a program; `postprocess` only. */
+  readonly answer?: Asks[AskName]['answer'] | ExecutionResult
   /** The request that waits for the result. If it is over before the call begins, the call fails as `cancelled`. */
   readonly request?: { readonly isOver: boolean }
 }
@@ -53,6 +62,7 @@ export interface Call {
 export type CallResult =
   | { readonly status: 'verdicts'; readonly verdicts: readonly (Score | null)[] }
   | { readonly status: 'question'; readonly question: Asks[AskName]['input'] }
+  | { readonly status: 'execution'; readonly execution: Execution }
   | { readonly status: 'failed'; readonly failure: Failure }
 
 /** Runs reward functions by name. */

@@ -1,10 +1,11 @@
-import { askNames } from '../../contract/define.ts'
-import type { FunctionKind, Range, Reply, Thinking } from '../../contract/index.ts'
+import { askNames } from '../../contract/asks.ts'
+import type { Execution, FunctionKind, Range, Reply, Thinking } from '../../contract/index.ts'
 import { checkedSteps } from '../../contract/steps.ts'
 import type { FailureKind, Json, Score } from '../../core/sample/sample.ts'
 import { listOf, MalformedMessage, objectOf, textOf } from './frames.ts'
 import type { CallResult, CallRow } from './function-host.ts'
 import type { FunctionJob, JobResult } from './job.ts'
+import { checkExecution } from './worker/check-execution.ts'
 import { checkQuestion } from './worker/check-results.ts'
 
 /**
@@ -16,6 +17,7 @@ export type EncodedResult = number | Score | null | readonly (Score | null)[] | 
 /** Any other result; one of the keys says which. */
 interface EncodedOther {
   readonly question?: unknown
+  readonly execution?: unknown
   readonly failed?: readonly [kind: FailureKind, detail: string]
   /** The exception of the author's code. */
   readonly error?: string | undefined
@@ -57,6 +59,8 @@ function encodeCall(result: CallResult, error: string | undefined): EncodedResul
       return { failed: [result.failure.kind, result.failure.detail], error }
     case 'question':
       return { question: result.question }
+    case 'execution':
+      return { execution: result.execution }
     case 'verdicts': {
       const { verdicts } = result
       if (verdicts.length !== 1) return verdicts
@@ -94,8 +98,10 @@ function decodeCall(encoded: unknown, job: Extract<FunctionJob, { type: 'call' }
   const other = objectOf(encoded, 'a result is of unknown kind')
   if (other.value !== undefined) return verdicts([readScore(other)], job)
   if (other.failed !== undefined) return readFailed(other)
-  if (other.question === undefined) return null
+  if (other.question === undefined && other.execution === undefined) return null
   if (job.op !== 'preprocess') throw new MalformedMessage('an unexpected question')
+  if (other.execution !== undefined)
+    return { type: 'called', result: { status: 'execution', execution: readExecution(other.execution) } }
   const question = readQuestion(other.question, job.rows)
   return { type: 'called', result: { status: 'question', question } }
 }
@@ -188,12 +194,21 @@ function readQuestion(
   }
 }
 
+function readExecution(encoded: unknown): Execution {
+  try {
+    return checkExecution(encoded)
+  } catch {
+    throw new MalformedMessage('a program is malformed')
+  }
+}
+
 const kinds: readonly unknown[] = Object.keys({
   rule: true,
   'group-rule': true,
   model: true,
   pair: true,
   list: true,
+  program: true,
 } satisfies Record<FunctionKind, true>)
 const asks: readonly unknown[] = [null, ...askNames]
 

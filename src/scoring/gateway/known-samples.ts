@@ -103,7 +103,7 @@ export async function checkReload(
 }
 
 /** A reading of the configs that samples can be scored with: the served one or its candidate successor. */
-export type CheckTarget = Pick<EngineParts, 'functions' | 'models' | 'secret'> & {
+export type CheckTarget = Pick<EngineParts, 'functions' | 'models' | 'sandboxes' | 'secret'> & {
   readonly plans: ReadonlyMap<string, Plan>
 }
 

@@ -17,6 +17,7 @@ import { configTexts, readConfigs } from '../plan/configs.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
+import { openSandboxes, type Sandboxes } from '../sandboxes/sandboxes.ts'
 import { type Keys, readKeys } from './keys.ts'
 import { canaryOf, checkRehearsal, checkReload } from './known-samples.ts'
 
@@ -146,6 +147,8 @@ export interface RuntimeOptions {
   /** Folders of users' reward functions, in addition to the package's own and those in the configs. */
   readonly functionFolders: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Where a server listens; `host` overrides the configs. Absent: nothing listens. */
+  readonly listens?: { readonly host?: string | undefined }
   readonly clock: Clock
   /** Key for the fences around untrusted text, unless the configs name one. */
   readonly secret: string
@@ -185,6 +188,7 @@ export interface Runtime {
   readonly plans: ReadonlyMap<string, Plan>
   readonly functions: FunctionHost
   readonly models: Models
+  readonly sandboxes: Sandboxes
   readonly engine: Engine
   /** Throws RG_CONFIG_INVALID if they cannot be read. */
   readonly keys: Keys
@@ -219,9 +223,12 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
     ...(events.functions && { events: events.functions }),
   })
   let opened: Models | null = null
+  const sandboxes = openSandboxes(settings.sandboxes, clock)
   try {
     const resolved = await resolvePlans(configs, functions)
     checkRehearsal(settings, resolved.plans, options.configs)
+    if (options.listens) checkPrograms(settings, resolved.plans, options.listens.host ?? settings.listen.host)
+    await sandboxes.open()
     const modelConfigs = Object.fromEntries(resolved.models)
     const models =
       before?.models.next(modelConfigs) ??
@@ -241,6 +248,7 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
       {
         functions,
         models,
+        sandboxes,
         clock,
         secret,
         maxRows: settings.limits.max_samples,
@@ -256,6 +264,7 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
     let ending: Promise<void> | null = null
     // A rejection of one must not keep the others open.
     const end = async () => {
+      sandboxes.close()
       try {
         await models.close()
       } finally {
@@ -271,6 +280,7 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
       plans: resolved.plans,
       functions,
       models,
+      sandboxes,
       engine,
       get keys() {
         keys ??= readKeys(settings.keys, env)
@@ -285,6 +295,7 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
         canary ??= canaryOf(settings, {
           functions,
           models,
+          sandboxes,
           clock,
           secret,
           plans: resolved.plans.values(),
@@ -299,9 +310,22 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
       },
     }
   } catch (error) {
+    sandboxes.close()
     await Promise.all([opened?.close(), functions.close()])
     throw error
   }
+}
+
+/** Whoever reaches a reward that runs programs can run programs, so it needs a key beyond this machine. */
+function checkPrograms({ keys }: GatewaySettings, plans: ReadonlyMap<string, Plan>, host: string): void {
+  if (/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host)) return
+  if (Object.values(keys).some(({ scopes }) => scopes.includes('score') || scopes.includes('admin'))) return
+  const running = [...plans.values()].find(({ steps }) => steps.some(({ kind }) => kind === 'program'))
+  if (!running) return
+  throw new GatewayError(
+    'RG_CONFIG_INVALID',
+    `the reward '${running.name}' runs programs, and ${host} can be reached from other machines: define a key of scope score under 'keys:' in gateway.yaml, or listen at 127.0.0.1`,
+  )
 }
 
 /** Counts forwarded requests until their replies end, so that a reload or shutdown can wait for them. */

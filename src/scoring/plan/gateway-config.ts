@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { TrainerFormat } from '../../trainers/format.ts'
 import { trainerFormats } from '../../trainers/index.ts'
 import { modelConfig } from '../models/interface/model-config.ts'
+import { sandboxConfig } from '../sandboxes/sandbox-config.ts'
 import { globalName, rewardConfig, trainerOnInvalid } from './reward-config.ts'
 
 const seconds = z.number().positive().max(86_400)
@@ -141,6 +142,8 @@ export const gatewayConfig = z.strictObject({
   $schema: z.string().optional(),
   /** Global name -> reward model. */
   models: z.record(globalName, modelConfig).default({}),
+  /** Global name -> where programs are run. */
+  sandboxes: z.record(globalName, sandboxConfig).default({}),
   listen: z
     .strictObject({
       host: z.string().min(1).default('127.0.0.1'),

@@ -42,6 +42,8 @@ export interface PlanStep {
   readonly critique: boolean
   /** Global names. Several are a panel; rules have none. */
   readonly models: readonly string[]
+  /** Where its programs run; null unless it is a program reward. */
+  readonly sandbox: string | null
   /** Model -> settings of its guard. */
   readonly guards: ReadonlyMap<string, GuardConfig>
   /** Model -> what it takes of images. */

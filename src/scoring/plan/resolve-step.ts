@@ -1,4 +1,4 @@
-import { type AskName, askNames } from '../../contract/define.ts'
+import { type AskName, askNames } from '../../contract/asks.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { BoundFunction, FunctionDescription } from '../functions/function-host.ts'
 import {
@@ -20,6 +20,8 @@ import { stepIdentity } from './version.ts'
 export interface StepContext {
   readonly reward: Partial<Pick<RewardConfig, 'on_unreadable' | 'gate'>>
   readonly models: ReadonlyMap<string, ModelConfig | null>
+  /** Names of the sandboxes in gateway.yaml. */
+  readonly sandboxes: readonly string[]
   /** The steps above this one, which `when` may use. */
   readonly above: ReadonlyMap<string, KnownStep>
   /** Names of all steps of the reward. */
@@ -36,6 +38,7 @@ export function resolveStep(
   around: StepContext,
 ): PlanStep | null {
   const { report, reward, gate } = around
+  const sandbox = findSandbox(step, found?.description ?? null, at, around)
   const models = findModels(step, found?.description ?? null, at, around.models, report)
   if (found) checkSettings(step, found, at, report)
   const after = [step.after ?? []].flat()
@@ -67,6 +70,7 @@ export function resolveStep(
     ask,
     critique,
     models,
+    sandbox,
     guards: new Map(models.map((model) => [model, around.models.get(model)?.guard ?? fullGuard])),
     images: new Map(models.map((model) => [model, around.models.get(model)?.images ?? defaultImages])),
     ...(step.sampling && { sampling: given(step.sampling) }),
@@ -188,6 +192,36 @@ function findModels(
   return asked
 }
 
+/** The name of the step's sandbox; null unless its function runs programs. */
+function findSandbox(
+  { sandbox }: Partial<StepConfig>,
+  description: FunctionDescription | null,
+  at: ConfigPath,
+  { sandboxes, report }: StepContext,
+): string | null {
+  if (description === null) return null
+  const { name, kind } = description
+  if (kind !== 'program') {
+    if (sandbox !== undefined)
+      report.add([...at, 'sandbox'], `goes with rewards that run programs; '${name}' runs none`, 'key')
+    return null
+  }
+  if (sandbox === undefined) {
+    const help =
+      sandboxes.length === 0
+        ? "write 'sandboxes: {local: {}}' into gateway.yaml beside the rm-configs, and 'sandbox: local' here"
+        : `add 'sandbox:' with one of ${sandboxes.map((one) => `'${one}'`).join(', ')}`
+    report.add(at, `'${name}' runs programs; ${help}`)
+    return null
+  }
+  if (!sandboxes.includes(sandbox)) {
+    const near =
+      didYouMean(sandbox, sandboxes) || (sandboxes.length > 0 ? `; there are ${sandboxes.join(', ')}` : '')
+    report.add([...at, 'sandbox'], `gateway.yaml defines no sandbox '${sandbox}'${near}`)
+  }
+  return sandbox
+}
+
 /** Reports settings that do not fit the kind of function. */
 function checkSettings(
   step: Partial<StepConfig>,
@@ -199,7 +233,12 @@ function checkSettings(
   const refuse = (settings: readonly (keyof StepConfig)[], why: string) => {
     for (const setting of settings) if (step[setting] !== undefined) report.add([...at, setting], why, 'key')
   }
-  if (ask === null) refuse(modelSettings, `goes with reward models; '${name}' is a rule and asks none`)
+  if (kind === 'program')
+    refuse(
+      modelSettings.filter((setting) => setting !== 'timeout_s'),
+      `goes with rewards that ask a model; '${name}' runs programs`,
+    )
+  else if (ask === null) refuse(modelSettings, `goes with reward models; '${name}' is a rule and asks none`)
   else if (kind !== 'pair')
     refuse(['pairs'], `goes with rewards that compare two answers; '${name}' does not`)
   if (critique)

@@ -32,7 +32,7 @@ export async function resolvePlans(configs: Configs, functions: FunctionHost): P
     configs.rewards.map(async (reward) => {
       const report = reportOn(reward)
       return {
-        plan: await resolveReward(reward, configs.models, functions, report),
+        plan: await resolveReward(reward, configs, functions, report),
         problems: report.problems,
       }
     }),
@@ -67,10 +67,11 @@ function inOrder(problems: readonly Problem[]): Problem[] {
 /** A reward's plan; null if it has mistakes, which are all reported. */
 async function resolveReward(
   { name, settings, steps: written }: ParsedReward,
-  models: ReadonlyMap<string, ModelConfig | null>,
+  { models, gateway }: Pick<Configs, 'models' | 'gateway'>,
   functions: FunctionHost,
   report: RewardReport,
 ): Promise<Plan | null> {
+  const sandboxes = Object.keys(gateway.sandboxes)
   checkNames(written, report)
   const found = await Promise.all(
     written.map((step, index) => findFunction(step, ['steps', index], functions, report)),
@@ -79,7 +80,7 @@ async function resolveReward(
   const gate = compileGate(settings.gate, written, found, report)
   const above = new Map<string, KnownStep>()
   const steps = written.map((step, index) => {
-    const around = { reward: settings, models, above: new Map(above), names, gate, report }
+    const around = { reward: settings, models, sandboxes, above: new Map(above), names, gate, report }
     const resolved = resolveStep(step, ['steps', index], found[index] ?? null, around)
     if (step.name !== undefined) above.set(step.name, knownStep(found[index] ?? null))
     return resolved
@@ -88,7 +89,8 @@ async function resolveReward(
   if (complete.length === steps.length && steps.length > 0 && complete.every(({ critique }) => critique)) {
     report.add(['steps'], 'no step gives a score', 'key')
   }
-  const isOverGroup = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model'
+  const isOverGroup = ({ kind }: PlanStep): boolean =>
+    kind !== 'rule' && kind !== 'model' && kind !== 'program'
   if (settings.group && complete.length === steps.length && !complete.some(isOverGroup)) {
     report.add(['group'], 'no step is over all answers to a prompt', 'key')
   }

@@ -38,6 +38,8 @@ export const stepConfig = z.strictObject({
   options: z.record(z.string(), z.unknown()).default({}),
   /** Global name of a reward model; several are a panel. */
   model: oneOrMore(z.string().min(1)).optional(),
+  /** Global name of a sandbox, for rewards that run programs. */
+  sandbox: z.string().min(1).optional(),
   /** Overrides the model's sampling. */
   sampling: samplingConfig.optional(),
   op: z.enum(['add', 'mul']).optional(),

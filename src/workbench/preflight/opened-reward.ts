@@ -7,6 +7,7 @@ import type { Models } from '../../scoring/models/models.ts'
 import { openModels } from '../../scoring/models/models.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
 import type { Resolved } from '../../scoring/plan/resolve.ts'
+import { openSandboxes } from '../../scoring/sandboxes/sandboxes.ts'
 
 /** A reward, opened as in a gateway but without record, canaries and server. */
 export interface OpenedReward {
@@ -37,7 +38,8 @@ export function openReward(
 ): OpenedReward {
   const clock = systemClock
   const models = openModels(Object.fromEntries([...resolved.models].map(impatient)), { clock, env })
-  const engine: Engine = openEngine({ functions, models, clock, secret, maxRows })
+  const sandboxes = openSandboxes(resolved.gateway.sandboxes, clock)
+  const engine: Engine = openEngine({ functions, models, sandboxes, clock, secret, maxRows })
   return {
     plan,
     rules: rulesOf(plan),
@@ -46,7 +48,10 @@ export function openReward(
     resolved,
     clock,
     score: (plan, rows, signal) => engine.score({ plan, rows, deadline: clock.now() + patienceMs, signal }),
-    close: () => models.close(),
+    close() {
+      sandboxes.close()
+      return models.close()
+    },
   }
 }
 
@@ -58,7 +63,7 @@ const impatient = ([name, config]: readonly [string, ModelConfig]): [string, Mod
 
 /** A rule whose condition depends on a judge is left out as well. */
 function rulesOf(plan: Plan): Plan | null {
-  let steps: readonly PlanStep[] = plan.steps.filter(({ kind }) => kind === 'rule')
+  let steps: readonly PlanStep[] = plan.steps.filter(({ kind }) => kind === 'rule' || kind === 'program')
   for (let before = -1; before !== steps.length; ) {
     before = steps.length
     const names = new Set(steps.map(({ name }) => name))

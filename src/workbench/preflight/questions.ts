@@ -88,7 +88,7 @@ export class QuestionCheck {
     }
     if (asked.status === 'failed')
       return void found.push(['failing-question', `${where}: ${asked.failure.detail}`])
-    if (asked.status === 'verdicts')
+    if (asked.status !== 'question')
       return void found.push(['no-question', `${where} makes no question about the right answer`])
     if (typeof sample.groundTruth === 'string' && !(await this.#takesText(step)))
       found.push(['truth-from-text', `${where}: the ground truth is parsed from its JSON text`])
@@ -233,7 +233,7 @@ export async function traceMarker(
   const rows = step.kind === 'model' ? [row] : [row, other]
   const result = await functions.call({ op: 'preprocess', function: step.function, rows })
   if (result.status === 'failed') return { status: 'no_question', why: result.failure.detail }
-  if (result.status === 'verdicts')
+  if (result.status !== 'question')
     return { status: 'no_question', why: 'a verdict was returned without a call' }
   if (step.ask === 'embed') return { status: 'guarded' }
   const { trusted, untrusted } = questionTexts(withOwnTexts(result.question, rows))
@@ -251,7 +251,7 @@ export async function questionAbout(
   const other: CallRow = { ...row, sample: { ...sample, response: 'another answer' } }
   const rows = step.kind === 'model' ? [row] : [row, other]
   const result = await functions.call({ op: 'preprocess', function: step.function, rows })
-  if (result.status === 'failed' || result.status === 'verdicts') return null
+  if (result.status !== 'question') return null
   const { trusted, untrusted } = questionTexts(result.question)
   return [...trusted, ...untrusted]
 }

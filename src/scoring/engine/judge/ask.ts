@@ -11,7 +11,7 @@ import type { VoteEvent } from '../events.ts'
 import { withoutThoughts } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
 import { imageFailure, shownQuestion } from '../question-images.ts'
-import { called, failedTerm, originOf, scoredTerm, skippedTerm, textTerm } from '../step.ts'
+import { called, failedTerm, originOf, scoredTerm, skippedTerm, textTerm, unforeseen } from '../step.ts'
 import { leavesOutTurns, unseenContent } from '../unseen.ts'
 import { type Fitted, withinBudget } from './prompt-budget.ts'
 import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './step-question.ts'
@@ -44,6 +44,7 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
       ? scoredTerm(context, step, { ...score, flags: [...(score.flags ?? []), 'no_call'] })
       : skippedTerm(context, step, 'not_applicable')
   }
+  if (asked.status === 'execution') return failedTerm(context, step, unforeseen(null))
   const query = judgeQuery(context, step, [row], asked.question)
   const draws = drawsOf(step)
   const votes = await collectVotes(

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Jiti } from 'jiti'
 import * as zod from 'zod'
-import { askNames } from '../../../contract/define.ts'
+import { askNames } from '../../../contract/asks.ts'
 import type { RewardFunction } from '../../../contract/index.ts'
 import * as contract from '../../../contract/index.ts'
 import type { FunctionSource } from '../discover.ts'
@@ -96,6 +96,7 @@ const hooksOf: Readonly<Record<RewardFunction['kind'], readonly string[]>> = {
   model: ['rm_preprocess'],
   pair: ['rm_preprocess', 'rm_postprocess'],
   list: ['rm_preprocess', 'rm_postprocess'],
+  program: ['rm_preprocess', 'rm_postprocess'],
 }
 
 function checked(exported: unknown): Loaded {

@@ -15,6 +15,7 @@ import type { Json, Score } from '../../../core/sample/sample.ts'
 import { type JsonValue, readJson } from '../../../grading/json/json.ts'
 import type { CallResult, CallRow } from '../function-host.ts'
 import type { FunctionJob, JobResult } from '../job.ts'
+import { checkExecution } from './check-execution.ts'
 import {
   ContractViolation,
   checkQuestion,
@@ -166,16 +167,20 @@ function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], bindin
   const answer = job.answer as never
   switch (job.op) {
     case 'preprocess': {
+      if (fn.kind === 'program') {
+        const asked = fn.rm_preprocess(row)
+        return typeof asked === 'number' || 'value' in asked
+          ? noCall(asked, judged)
+          : { status: 'execution', execution: checkExecution(asked) }
+      }
       if (fn.kind === 'pair') return question(fn.ask, fn.rm_preprocess(row, other), rows)
       if (fn.kind === 'list') return question(fn.ask, fn.rm_preprocess(rows), rows)
       const asked = fn.rm_preprocess(row)
-      return typeof asked === 'number'
-        ? verdicts([
-            checkVerdict(asked, { ...judged, hook: 'rm_preprocess', outOfRange: 'function_error' }, null),
-          ])
-        : question(fn.ask, asked, rows)
+      return typeof asked === 'number' ? noCall(asked, judged) : question(fn.ask, asked, rows)
     }
     case 'postprocess': {
+      if (fn.kind === 'program')
+        return verdicts([checkVerdict(fn.rm_postprocess(answer, row), judged, row.sample)])
       if (fn.kind === 'pair') {
         const better: unknown = fn.rm_postprocess(answer, row, other)
         return verdicts([checkVerdict(better, { ...judged, range: [0, 1], parts: [] }, null)])
@@ -191,6 +196,9 @@ function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], bindin
       throw new ContractViolation(`a ${fn.kind} reward has no ${job.op}`)
   }
 }
+
+const noCall = (asked: number | Score, judged: VerdictLimits): CallResult =>
+  verdicts([checkVerdict(asked, { ...judged, hook: 'rm_preprocess', outOfRange: 'function_error' }, null)])
 
 const verdicts = (checked: readonly (Score | null)[]): CallResult => ({
   status: 'verdicts',

@@ -1,0 +1,222 @@
+import { z } from 'zod'
+import { BadSample, defineProgramReward, type ProgramCase, type Score } from '../src/contract/index.ts'
+import { equalityOf, programFences, programIn } from '../src/grading/program.ts'
+
+/** verl, LiveCodeBench, NeMo Gym. */
+const lists = z.object({
+  inputs: z.array(z.string()),
+  outputs: z.array(z.string()),
+  fn_name: z.string().min(1).nullish(),
+})
+/** Open-Instruct's standard input and LiveCodeBench's own rows. */
+const pairs = z
+  .array(z.object({ input: z.string(), output: z.string(), testtype: z.string().optional() }))
+  .min(1)
+const statements = z.array(z.string()).min(1)
+/** verl. */
+const assertCases = z.object({ assert_case: statements })
+/** MBPP. */
+const mbpp = z.object({
+  test_list: statements,
+  challenge_test_list: z.array(z.string()).optional(),
+  test_setup_code: z.string().optional(),
+  test_imports: z.array(z.string()).optional(),
+})
+/** HumanEval. */
+const humanEval = z.object({
+  test: z.string().min(1),
+  entry_point: z.string().min(1),
+  prompt: z.string().optional(),
+})
+/** NeMo Gym. */
+const unitTests = z.object({ unit_tests: lists })
+
+/** The tests of a ground truth. `ahead`: code that runs before the program. */
+interface Tests {
+  readonly cases: readonly ProgramCase[]
+  readonly ahead: string
+  /** A test shares its process with the program, which may cheat it. */
+  readonly isWeak: boolean
+}
+
+const truths = z.union([lists, unitTests, assertCases, mbpp, humanEval, pairs, statements])
+type Truth = z.output<typeof truths>
+
+/**
+ * Runs the response's program on the tests of the ground truth in the step's sandbox. Pays 1 if all tests pass, else 0;
+ * `score: share` pays the share of tests that pass.
+ *
+ * Reads the tests of verl (`inputs` and `outputs`, `fn_name`, `assert_case`), LiveCodeBench, NeMo Gym, Open-Instruct
+ * (asserts, or `input` and `output`), MBPP and HumanEval, as objects or as JSON text.
+ *
+ * Invalid: no tests, lists of unequal length, an expected value that is no JSON; a sandbox that fails.
+ */
+export default defineProgramReward({
+  truth: truths,
+  options: z.strictObject({
+    /** `all`: 1 if every test passes. `share`: the share that passes. */
+    score: z.enum(['all', 'share']).default('all'),
+    /** Pays the share only from this one on; below it 0. Goes with `score: share`. */
+    threshold: z.number().min(0).max(1).default(0),
+    /** Which tests count. `longest`: those with the longest inputs. */
+    tests: z
+      .union([
+        z.literal('all'),
+        z.strictObject({ first: z.int().min(1) }),
+        z.strictObject({ longest: z.int().min(1) }),
+      ])
+      .default('all'),
+    /** How printed text is compared: by words with numbers by value, or exactly. */
+    compare: z.enum(['words', 'exact']).default('words'),
+    /** Largest absolute or relative difference of two numbers. */
+    tolerance: z.number().min(0).max(1).default(0),
+    /** Which fenced block holds the program. */
+    fence: z.enum(programFences).default('last'),
+    /** Whether a response without a fence is a program as a whole. */
+    bare: z.boolean().default(false),
+    /** CPU seconds, and seconds by the clock, of one test. */
+    limit_s: z.number().positive().max(3600).default(10),
+    /** Seconds by the clock for all tests. Tests that are left then count as failed. */
+    total_s: z.number().positive().max(3600).default(60),
+    memory_mb: z.int().min(16).max(65_536).default(1024),
+  }),
+  range: [0, 1],
+  parts: ['compiled', 'passed'],
+  rm_preprocess({ sample, truth, options }) {
+    const program = programIn(sample.response, 'python', options)
+    const tests = testsOf(truth, options)
+    if (program === null) return { value: 0, parts: { compiled: 0, passed: 0 }, flags: ['no_code'] }
+    return {
+      language: 'python',
+      program: `${tests.ahead}${program}`,
+      setup: tests.ahead,
+      cases: chosen(tests.cases, options.tests),
+      limits: {
+        cpuSeconds: options.limit_s,
+        wallSeconds: options.limit_s,
+        totalSeconds: options.total_s,
+        memoryMb: options.memory_mb,
+      },
+      stop: options.score === 'all' ? 'first_failure' : 'never',
+    }
+  },
+  rm_postprocess({ compiled, cases }, { truth, options }): Score {
+    const { cases: all, isWeak } = testsOf(truth, options)
+    const asked = chosen(all, options.tests).length
+    const share = cases.filter(({ passed }) => passed).length / asked
+    const failed = cases.findIndex(({ passed }) => !passed)
+    const first = cases[failed]
+    const flags = [
+      ...(isWeak ? ['weak_tests'] : []),
+      ...(cases.some(({ ended }) => ended === 'time') ? ['time_limit'] : []),
+    ]
+    return {
+      value: options.score === 'all' ? Number(share === 1) : share >= options.threshold ? share : 0,
+      parts: { compiled: Number(compiled), passed: share },
+      details: {
+        tests: asked,
+        run: cases.length,
+        ...(first && {
+          first_failure: failed,
+          ended: first.ended,
+          ...(first.error && { error: first.error }),
+        }),
+      },
+      ...(flags.length > 0 && { flags }),
+    }
+  },
+})
+
+interface Comparing {
+  readonly compare: 'words' | 'exact'
+  readonly tolerance: number
+}
+
+function testsOf(truth: Truth, options: Comparing): Tests {
+  if (Array.isArray(truth))
+    return typeof truth[0] === 'string'
+      ? fromStatements(truth as readonly string[], '')
+      : fromPairs(truth as z.output<typeof pairs>, options)
+  if ('unit_tests' in truth) return fromLists(truth.unit_tests, options)
+  if ('inputs' in truth) return fromLists(truth, options)
+  if ('assert_case' in truth) return fromStatements(truth.assert_case, '')
+  if ('test_list' in truth) {
+    const ahead = [...(truth.test_imports ?? []), truth.test_setup_code ?? ''].filter(
+      (line) => line.trim() !== '',
+    )
+    return fromStatements(
+      [...truth.test_list, ...(truth.challenge_test_list ?? [])],
+      ahead.map((line) => `${line}\n`).join(''),
+    )
+  }
+  const check = `${truth.test}\ncheck(${truth.entry_point})`
+  return { cases: [{ check }], ahead: '', isWeak: true }
+}
+
+function fromLists({ inputs, outputs, fn_name: name }: z.output<typeof lists>, options: Comparing): Tests {
+  if (inputs.length === 0) throw new BadSample('the ground truth has no tests')
+  if (inputs.length !== outputs.length)
+    throw new BadSample(`the ground truth has ${inputs.length} inputs and ${outputs.length} outputs`)
+  const cases = inputs.map((input, at): ProgramCase => {
+    const output = outputs[at] ?? ''
+    if (!name) return { stdin: input, expected: printed(output, options) }
+    const { tolerance } = options
+    return { call: name, args: argumentsOf(input, at), expected: { json: jsonOf(output, at), tolerance } }
+  })
+  return { cases, ahead: '', isWeak: false }
+}
+
+const printed = (output: string, { compare, tolerance }: Comparing): NonNullable<ProgramCase['expected']> =>
+  compare === 'exact' ? { exact: output } : { stdout: output, tolerance }
+
+/** Each line is one argument. */
+function argumentsOf(input: string, at: number): string {
+  const lines = input.split('\n').filter((line) => line.trim() !== '')
+  const text = `[${lines.join(',')}]`
+  if (!isJson(text)) throw new BadSample(`input ${at} of the ground truth is not one JSON value a line`)
+  return text
+}
+
+function jsonOf(output: string, at: number): string {
+  if (!isJson(output)) throw new BadSample(`output ${at} of the ground truth is no JSON value`)
+  return output
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function fromPairs(tests: z.output<typeof pairs>, options: Comparing): Tests {
+  const called = tests.find(({ testtype }) => testtype !== undefined && testtype !== 'stdin')
+  if (called) throw new BadSample('tests that call a function need inputs, outputs and fn_name')
+  return {
+    cases: tests.map(({ input, output }) => ({ stdin: input, expected: printed(output, options) })),
+    ahead: '',
+    isWeak: false,
+  }
+}
+
+/** A comparison is split, so that the program never holds what is expected. */
+function fromStatements(tests: readonly string[], ahead: string): Tests {
+  const cases = tests.map((statement): ProgramCase => {
+    const sides = equalityOf(statement)
+    return sides ? { value: sides[0], expected: { python: sides[1] } } : { check: statement }
+  })
+  return { cases, ahead, isWeak: cases.some((one) => 'check' in one) }
+}
+
+type Chosen = 'all' | { readonly first: number } | { readonly longest: number }
+
+function chosen(cases: readonly ProgramCase[], which: Chosen): readonly ProgramCase[] {
+  if (which === 'all') return cases
+  if ('first' in which) return cases.slice(0, which.first)
+  const size = (one: ProgramCase): number =>
+    ('stdin' in one ? one.stdin : 'call' in one ? one.args : 'value' in one ? one.value : one.check).length
+  const longest = [...cases].sort((a, b) => size(b) - size(a)).slice(0, which.longest)
+  return cases.filter((one) => longest.includes(one))
+}

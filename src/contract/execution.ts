@@ -1,0 +1,91 @@
+/** What a program reward asks of a sandbox: a program, the cases to run it on, and what became of them. */
+
+/** How one case is given to the program. Each case runs in a process of its own. */
+export type CaseInput =
+  /** The program reads this text from standard input. */
+  | { readonly stdin: string }
+  /** The program's function of this name, or the method of its class `Solution`, is called. `args`: a JSON list as text. */
+  | { readonly call: string; readonly args: string }
+  /** The value of this Python expression in the program's names. */
+  | { readonly value: string }
+  /**
+   * Python statements that run in the program's names after it. They see the program's objects, and the program may see
+   * them and change what they use: such a test is weak. It passes if none raises.
+   */
+  | { readonly check: string }
+
+/**
+ * What passes. The gateway compares; the sandbox never learns it.
+ *
+ * `stdout`: the words of each line are equal as texts or as decimal numbers; blanks at the ends of lines and blank lines at
+ * the end do not count. `exact`: equal but for line breaks at the end. `json`: equal as Python compares, with a tuple
+ * equal to a list of the same items. `python`: the value of this expression, in a process without the program, equal as
+ * Python compares. `tolerance`: largest absolute or relative difference of two numbers; 0 by default.
+ */
+export type Expected =
+  | { readonly stdout: string; readonly tolerance?: number }
+  | { readonly exact: string }
+  | { readonly json: string; readonly tolerance?: number }
+  | { readonly python: string }
+
+/** One case of a program. Without `expected` it passes if it ends well. */
+export type ProgramCase = CaseInput & { readonly expected?: Expected }
+
+/** Limits of one case, and of all cases together. */
+export interface ProgramLimits {
+  /** CPU seconds of a case; 10 by default. */
+  readonly cpuSeconds?: number
+  /** Seconds by the clock of a case; 10 by default. A case that got less than half of a core runs once more. */
+  readonly wallSeconds?: number
+  /** Seconds by the clock of all cases; 60 by default. The cases that are left then have not passed. */
+  readonly totalSeconds?: number
+  /** MiB that a case may take; 1024 by default. */
+  readonly memoryMb?: number
+  /** MiB that a case may print; 1 by default. */
+  readonly outputMb?: number
+}
+
+/** What rm_preprocess of a program reward returns. */
+export interface Execution {
+  readonly language: 'python'
+  readonly program: string
+  /** Python statements that run before expressions of `expected.python`; none by default. */
+  readonly setup?: string
+  readonly cases: readonly ProgramCase[]
+  readonly limits?: ProgramLimits
+  /** `first_failure`: the cases after the first one that does not pass are not run. `never` by default. */
+  readonly stop?: 'first_failure' | 'never'
+}
+
+/**
+ * How a case ended: `ok`; an uncaught exception; an exit code other than 0; a signal; its time, memory or output limit; no
+ * function of the name that was called; a broken result.
+ */
+export type CaseEnd =
+  | 'ok'
+  | 'exception'
+  | 'exit'
+  | 'signal'
+  | 'time'
+  | 'memory'
+  | 'output'
+  | 'missing'
+  | 'tampered'
+
+/** What became of one case. */
+export interface CaseResult {
+  readonly ended: CaseEnd
+  /** Whether it ended well and gave what was expected. */
+  readonly passed: boolean
+  /** The last line that it wrote to standard error, at most 200 characters. Empty if none. Untrusted. */
+  readonly error: string
+  readonly cpuSeconds: number
+}
+
+/** What rm_postprocess of a program reward reads. */
+export interface ExecutionResult {
+  /** False: the program does not compile, and no case was run. */
+  readonly compiled: boolean
+  /** In order of the cases; shorter if it stopped at a failure, or the time of all cases was over. */
+  readonly cases: readonly CaseResult[]
+}

@@ -1,0 +1,26 @@
+import type { Term } from '../../core/sample/sample.ts'
+import type { CallRow } from '../functions/function-host.ts'
+import type { PlanStep } from '../plan/plan.ts'
+import type { StepContext } from './context.ts'
+import { called, failedTerm, ruleTerm, skippedTerm, unforeseen } from './step.ts'
+
+/** The term of a program reward: makes the program and its cases, runs them, and reads the verdict. Never rejects. */
+export async function programTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {
+  const made = await called(context, { op: 'preprocess', function: step.function, rows: [row] })
+  if (made.status !== 'execution') return ruleTerm(context, step, made)
+  if (step.sandbox === null) return skippedTerm(context, step, 'not_applicable')
+  const { clock, job, end, sandboxes } = context
+  const started = clock.now()
+  job.waitTime?.begin(started)
+  const outcome = await sandboxes
+    .run(step.sandbox, {
+      execution: made.execution,
+      deadline: Math.min(job.deadline, started + step.timeoutMs),
+      signal: end.signal,
+    })
+    .catch((error: unknown) => ({ failure: unforeseen(error) }))
+    .finally(() => job.waitTime?.end(clock.now()))
+  if ('failure' in outcome) return failedTerm(context, step, outcome.failure)
+  const read = { op: 'postprocess', function: step.function, rows: [row], answer: outcome.result } as const
+  return ruleTerm(context, step, await called(context, read))
+}

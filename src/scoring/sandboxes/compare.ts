@@ -1,0 +1,154 @@
+/** Compares what a program gave with what was expected. The program wrote it and may have tried to cheat. */
+
+import type { Expected } from '../../contract/execution.ts'
+import { ExactNumber, type JsonValue, readJson } from '../../grading/index.ts'
+
+/** What a case printed and gave. `value`: as zygote.py encodes it. */
+export interface Given {
+  readonly stdout: string
+  readonly value?: unknown
+}
+
+/** Whether a program that ended well gave what was expected. */
+export function passes(expected: Expected | undefined, { stdout, value }: Given): boolean {
+  if (expected === undefined) return true
+  if ('exact' in expected) return withoutBreaks(stdout) === withoutBreaks(expected.exact)
+  if ('python' in expected) throw new Error('expected.python was not evaluated')
+  const { tolerance = 0 } = expected
+  if ('stdout' in expected) return equalLines(stdout, expected.stdout, tolerance)
+  const wanted = readJson(expected.json)
+  return wanted !== null && value !== undefined && equalValues(value, wanted.value, tolerance)
+}
+
+const withoutBreaks = (text: string): string => text.replace(/(?:\r?\n)+$/, '')
+
+function equalLines(given: string, wanted: string, tolerance: number): boolean {
+  const [some, others] = [linesOf(given), linesOf(wanted)]
+  return (
+    some.length === others.length && some.every((line, at) => equalWords(line, others[at] ?? '', tolerance))
+  )
+}
+
+/** Lines without blanks at their ends and without blank lines at the end. */
+function linesOf(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim())
+  while (lines.at(-1) === '') lines.pop()
+  return lines
+}
+
+function equalWords(given: string, wanted: string, tolerance: number): boolean {
+  if (given === wanted) return true
+  const [some, others] = [given.split(/\s+/), wanted.split(/\s+/)]
+  return (
+    some.length === others.length && some.every((word, at) => equalWord(word, others[at] ?? '', tolerance))
+  )
+}
+
+const numeral = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,9})?$/
+
+function equalWord(given: string, wanted: string, tolerance: number): boolean {
+  if (given === wanted) return true
+  if (!numeral.test(given) || !numeral.test(wanted)) return false
+  if (tolerance > 0 && isNear(Number(given), Number(wanted), tolerance)) return true
+  const [some, other] = [readNumeral(given), readNumeral(wanted)]
+  return some !== null && other !== null && some.compare(other) === 0
+}
+
+/** `.5` and `5.` are numbers too. */
+const readNumeral = (text: string): ExactNumber | null => ExactNumber.read(text.replace(/^([-+]?)\./, '$10.'))
+
+const isNear = (a: number, b: number, tolerance: number): boolean =>
+  a === b || Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b))
+
+/** Whether two values as zygote.py encodes them are equal as Python compares. */
+export function sameValues(given: unknown, wanted: unknown): boolean {
+  const name = identityOf(wanted)
+  return name !== null && identityOf(given) === name
+}
+
+/** Equal values have equal texts. null: a value that equals none, such as NaN or an object of the program's own class. */
+function identityOf(value: unknown): string | null {
+  const number = numberOf(value)
+  if (number !== null) return Number.isNaN(number) ? null : `${number}`
+  if (value === null) return 'None'
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (Array.isArray(value)) return joined('[', value.map(identityOf))
+  if (typeof value !== 'object' || value === undefined) return null
+  if ('tuple' in value && Array.isArray(value.tuple)) return joined('(', value.tuple.map(identityOf))
+  if ('set' in value && Array.isArray(value.set)) return joined('{', value.set.map(identityOf).sort())
+  const entries = entriesOf(value)
+  return entries && joined('dict', entries.map((entry) => joined(':', entry.map(identityOf))).sort())
+}
+
+function joined(open: string, names: readonly (string | null)[]): string | null {
+  return names.includes(null) ? null : `${open}${names.join(',')})`
+}
+
+/** Python's `==` between a value as zygote.py encodes it and a JSON value; a tuple equals a list. */
+function equalValues(given: unknown, wanted: JsonValue, tolerance: number): boolean {
+  const number = numberOf(given)
+  if (number !== null) {
+    const other = typeof wanted === 'boolean' ? Number(wanted) : wanted
+    if (typeof other !== 'number' && typeof other !== 'bigint') return false
+    // A bigint and a double compare by value, but not with ===.
+    if (number <= other && number >= other) return true
+    return tolerance > 0 && isNear(Number(number), Number(other), tolerance)
+  }
+  if (typeof given === 'string' || given === null) return given === wanted
+  const items = itemsOf(given)
+  if (items !== null)
+    return (
+      Array.isArray(wanted) &&
+      items.length === wanted.length &&
+      items.every((item, at) => equalValues(item, wanted[at] as JsonValue, tolerance))
+    )
+  const entries = entriesOf(given)
+  return entries !== null && wanted instanceof Map && equalEntries(entries, wanted, tolerance)
+}
+
+function numberOf(given: unknown): number | bigint | null {
+  if (typeof given === 'boolean') return Number(given)
+  if (typeof given === 'number') return given
+  if (typeof given !== 'object' || given === null) return null
+  if ('float' in given && typeof given.float === 'string') return pythonFloat(given.float)
+  if ('int' in given && typeof given.int === 'string' && /^-?0x[\da-f]+$/.test(given.int))
+    return given.int.startsWith('-') ? -BigInt(given.int.slice(1)) : BigInt(given.int)
+  return null
+}
+
+const pythonFloat = (text: string): number => Number(text.replace('inf', 'Infinity').replace('nan', 'NaN'))
+
+function itemsOf(given: unknown): readonly unknown[] | null {
+  if (Array.isArray(given)) return given
+  if (typeof given === 'object' && given !== null && 'tuple' in given && Array.isArray(given.tuple))
+    return given.tuple
+  return null
+}
+
+function entriesOf(given: unknown): readonly [unknown, unknown][] | null {
+  if (typeof given !== 'object' || given === null || !('dict' in given) || !Array.isArray(given.dict))
+    return null
+  return given.dict.every((entry) => Array.isArray(entry) && entry.length === 2) ? given.dict : null
+}
+
+/** JSON has only texts as keys: a key that is a number or a boolean counts as it is written. */
+function equalEntries(
+  entries: readonly [unknown, unknown][],
+  wanted: ReadonlyMap<string, JsonValue>,
+  tolerance: number,
+): boolean {
+  const named = new Map(entries.map(([key, value]) => [keyOf(key), value]))
+  return (
+    named.size === wanted.size &&
+    entries.length === wanted.size &&
+    [...wanted].every(([key, value]) => named.has(key) && equalValues(named.get(key), value, tolerance))
+  )
+}
+
+function keyOf(key: unknown): string | null {
+  if (typeof key === 'string') return key
+  if (typeof key === 'boolean') return key ? 'True' : 'False'
+  const number = numberOf(key)
+  if (number !== null) return String(number)
+  return key === null ? 'None' : null
+}

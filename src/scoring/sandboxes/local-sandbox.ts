@@ -1,0 +1,307 @@
+import { randomUUID } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import type {
+  CaseResult,
+  Execution,
+  ExecutionResult,
+  ProgramCase,
+  ProgramLimits,
+} from '../../contract/execution.ts'
+import type { Clock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Failure } from '../../core/sample/sample.ts'
+import { type CancelToken, whenAborted } from '../models/interface/cancel-token.ts'
+import { passes, sameValues } from './compare.ts'
+import type { SandboxConfig } from './sandbox-config.ts'
+import { type Greeting, Zygote, ZygoteGone } from './zygote.ts'
+
+/** A program that waits for its turn or runs. */
+export interface ProgramRequest {
+  readonly execution: Execution
+  /** On the clock, milliseconds. */
+  readonly deadline: number
+  readonly signal: AbortSignal | CancelToken
+}
+
+/** What became of a program. A failure is never the program's own fault. */
+export type ProgramOutcome = { readonly result: ExecutionResult } | { readonly failure: Failure }
+
+/** Runs after which a zygote is replaced. */
+const mostRuns = 10_000
+/** Seconds by the clock that a zygote may be late beyond a case's own limit. */
+const graceSeconds = 5
+const compileSeconds = 30
+/** Zygotes that one program may break before its sample fails. */
+const mostTries = 2
+
+const lost = Symbol('lost')
+
+/** Runs programs on this machine, at most one on each core. Each case runs in a process that can reach nothing. */
+export class LocalSandbox {
+  readonly #config: SandboxConfig
+  readonly #clock: Clock
+  readonly #size: number
+  readonly #idle: { readonly zygote: Zygote; runs: number }[] = []
+  readonly #waiting: { start(): void }[] = []
+  #running = 0
+  #isClosed = false
+
+  constructor(config: SandboxConfig, clock: Clock) {
+    this.#config = config
+    this.#clock = clock
+    this.#size = config.programs ?? Math.max(1, availableParallelism() - 1)
+  }
+
+  /** How programs are confined here. Rejects with RG_CONFIG_INVALID if nothing confines them, or Python does not start. */
+  async greeting(): Promise<Greeting> {
+    const zygote = this.#start()
+    try {
+      const greeting = await this.#limited(zygote, zygote.greeting(), compileSeconds)
+      if (this.#config.isolation === 'auto') checkLevel(greeting)
+      this.#idle.push({ zygote, runs: 0 })
+      zygote.hold(false)
+      return greeting
+    } catch (error) {
+      zygote.kill()
+      if (!(error instanceof ZygoteGone)) throw error
+      throw new GatewayError(
+        'RG_CONFIG_INVALID',
+        `programs cannot be run: ${error.message}; \`python\` of the sandbox names the interpreter, 3.9 or later on Linux`,
+      )
+    }
+  }
+
+  /** Programs that run, and that wait for their turn. */
+  get load(): { readonly running: number; readonly waiting: number; readonly size: number } {
+    return { running: this.#running, waiting: this.#waiting.length, size: this.#size }
+  }
+
+  /** Runs a program on its cases. Never rejects. */
+  async run(request: ProgramRequest): Promise<ProgramOutcome> {
+    if (!(await this.#turn(request))) return { failure: endedEarly(request, this.#clock) }
+    try {
+      for (let tries = 1; ; tries++) {
+        const outcome = await this.#try(request)
+        if (outcome !== lost) return outcome
+        if (request.signal.aborted || this.#clock.now() >= request.deadline)
+          return { failure: endedEarly(request, this.#clock) }
+        if (this.#isClosed || tries === mostTries) return { failure: broken }
+      }
+    } finally {
+      this.#running -= 1
+      this.#waiting.shift()?.start()
+    }
+  }
+
+  /** Ends everything. Programs that run fail as `sandbox_unreachable`. */
+  close(): void {
+    this.#isClosed = true
+    for (const { zygote } of this.#idle.splice(0)) zygote.kill()
+  }
+
+  /** Waits for a place. False: the request ended before there was one. */
+  #turn({ deadline, signal }: ProgramRequest): Promise<boolean> {
+    if (signal.aborted || this.#clock.now() >= deadline) return Promise.resolve(false)
+    if (this.#running < this.#size) {
+      this.#running += 1
+      return Promise.resolve(true)
+    }
+    return new Promise((resolve) => {
+      const leave = (isTurn: boolean): void => {
+        cancel()
+        off()
+        const at = this.#waiting.indexOf(place)
+        if (at !== -1) this.#waiting.splice(at, 1)
+        resolve(isTurn)
+      }
+      const place = {
+        start: () => {
+          this.#running += 1
+          leave(true)
+        },
+      }
+      const cancel = this.#clock.after(deadline - this.#clock.now(), () => leave(false))
+      const off = whenAborted(signal, () => leave(false))
+      this.#waiting.push(place)
+    })
+  }
+
+  /** Runs a program in one zygote. `lost`: its process ended. */
+  async #try({ execution, deadline, signal }: ProgramRequest): Promise<ProgramOutcome | typeof lost> {
+    const slot = this.#idle.pop() ?? { zygote: this.#start(), runs: -1 }
+    const { zygote } = slot
+    zygote.hold(true)
+    const cancel = this.#clock.after(deadline - this.#clock.now(), () => zygote.kill())
+    const off = whenAborted(signal, () => zygote.kill())
+    try {
+      if (slot.runs < 0) {
+        const greeting = await this.#limited(zygote, zygote.greeting(), compileSeconds)
+        if (this.#config.isolation === 'auto') checkLevel(greeting)
+        slot.runs = 0
+      }
+      const result = await this.#cases(zygote, execution)
+      slot.runs += result.cases.length + 1
+      return { result }
+    } catch (error) {
+      zygote.kill()
+      if (error instanceof ZygoteGone) return lost
+      if (error instanceof GatewayError) return { failure: { ...broken, detail: error.message } }
+      throw error
+    } finally {
+      cancel()
+      off()
+      if (slot.runs >= mostRuns || this.#isClosed) zygote.kill()
+      if (!zygote.isGone) {
+        zygote.hold(false)
+        this.#idle.push(slot)
+      }
+    }
+  }
+
+  async #cases(
+    zygote: Zygote,
+    { program, setup = '', cases, limits = {}, stop }: Execution,
+  ): Promise<ExecutionResult> {
+    const wanted = await this.#evaluated(zygote, setup, cases)
+    const { wallSeconds, totalSeconds, message } = limitsOf(limits)
+    const compiled = (await this.#limited(
+      zygote,
+      zygote.exchange({ program, ...message }),
+      compileSeconds,
+    )) as {
+      readonly compiled: boolean
+    }
+    if (!compiled.compiled) return { compiled: false, cases: [] }
+    const results: CaseResult[] = []
+    const until = this.#clock.now() + totalSeconds * 1000
+    for (const one of cases) {
+      if (this.#clock.now() >= until) break
+      const input = inputOf(one)
+      const ask = async (): Promise<Answer> =>
+        (await this.#limited(zygote, zygote.exchange(input), wallSeconds + graceSeconds)) as Answer
+      let answer = await ask()
+      // A case that had to share its core with others was not slow itself.
+      if (answer.ended === 'time' && answer.cpu_s < wallSeconds / 2) answer = await ask()
+      const result = resultOf(answer, one, input, wanted)
+      results.push(result)
+      if (stop === 'first_failure' && !result.passed) break
+    }
+    zygote.tell({ end: true })
+    return { compiled: true, cases: results }
+  }
+
+  /** Values of the expressions of `expected.python`, which a process without the program computes. */
+  async #evaluated(
+    zygote: Zygote,
+    setup: string,
+    cases: readonly ProgramCase[],
+  ): Promise<ReadonlyMap<string, unknown>> {
+    const values = new Map<string, unknown>()
+    for (const { expected } of cases)
+      if (expected && 'python' in expected) values.set(expected.python, undefined)
+    if (values.size === 0) return values
+    const { message } = limitsOf({})
+    await this.#limited(zygote, zygote.exchange({ program: setup, ...message }), compileSeconds)
+    for (const expression of values.keys()) {
+      const asked = zygote.exchange({ value: expression })
+      const answer = (await this.#limited(zygote, asked, compileSeconds)) as Answer
+      values.set(expression, answer.value)
+    }
+    zygote.tell({ end: true })
+    return values
+  }
+
+  /** Kills a zygote that is late. */
+  async #limited<T>(zygote: Zygote, answer: Promise<T>, seconds: number): Promise<T> {
+    const cancel = this.#clock.after(seconds * 1000, () => zygote.kill())
+    try {
+      return await answer
+    } finally {
+      cancel()
+    }
+  }
+
+  #start(): Zygote {
+    const { python, isolation } = this.#config
+    return new Zygote(python, isolation === 'auto' ? 'namespaces' : 'none')
+  }
+}
+
+/** A case's result as zygote.py sends it. */
+interface Answer {
+  readonly ended: CaseResult['ended']
+  readonly stdout: string
+  readonly stderr: string
+  readonly value?: unknown
+  readonly cpu_s: number
+}
+
+function resultOf(
+  answer: Answer,
+  { expected }: ProgramCase,
+  input: CaseMessage,
+  wanted: ReadonlyMap<string, unknown>,
+): CaseResult {
+  const gives = (): boolean => {
+    if (input.gives !== undefined) return answer.value === input.gives
+    if (expected && 'python' in expected) return sameValues(answer.value, wanted.get(expected.python))
+    return passes(expected, answer)
+  }
+  return {
+    ended: answer.ended,
+    passed: answer.ended === 'ok' && gives(),
+    error: (answer.stderr.trimEnd().split('\n').at(-1) ?? '').slice(0, 200),
+    cpuSeconds: answer.cpu_s,
+  }
+}
+
+interface CaseMessage {
+  readonly [name: string]: string
+}
+
+function inputOf(one: ProgramCase): CaseMessage {
+  if ('stdin' in one) return { stdin: one.stdin }
+  if ('call' in one) return { call: one.call, args: one.args }
+  // An exit code proves nothing: a program can end before the statements run.
+  return 'check' in one ? { check: one.check, gives: randomUUID() } : { value: one.value }
+}
+
+function limitsOf({
+  cpuSeconds = 10,
+  wallSeconds = 10,
+  totalSeconds = 60,
+  memoryMb = 1024,
+  outputMb = 1,
+}: ProgramLimits) {
+  const message = {
+    cpu_s: cpuSeconds,
+    wall_s: wallSeconds,
+    memory_mb: memoryMb,
+    output_bytes: Math.ceil(outputMb * 1024 * 1024),
+  }
+  return { wallSeconds, totalSeconds, message }
+}
+
+function checkLevel({ level, missing, open }: Greeting): void {
+  if (level !== 'none' && open.length === 0) return
+  const why = level === 'none' ? missing.join('; ') : `a confined program ${open.join(', ')}`
+  throw new GatewayError(
+    'RG_CONFIG_INVALID',
+    `programs cannot be confined on this machine: ${why}. Run the gateway on Linux 5.13 or later with Landlock, or write isolation: unconfined if you trust the programs`,
+  )
+}
+
+const broken: Failure = {
+  kind: 'sandbox_unreachable',
+  retryable: true,
+  detail: 'the process that runs programs ended while it ran this one',
+}
+
+const endedEarly = ({ signal }: ProgramRequest, _clock: Clock): Failure =>
+  signal.aborted
+    ? { kind: 'cancelled', retryable: true, detail: 'the client disconnected' }
+    : {
+        kind: 'deadline',
+        retryable: true,
+        detail: "the request's deadline passed before the program had run",
+      }

@@ -1,0 +1,737 @@
+"""Runs programs that nobody trusts, each case in a process of its own that can reach nothing.
+
+Needs CPython 3.9 or newer on Linux (x86-64 or arm64), no root and no package. Messages go over standard input and
+output: four bytes of length (big endian), then JSON. The first message says how programs are confined:
+
+    {"level": "namespaces" | "landlock" | "none", "missing": ["why a better level does not hold"], "open": ["what is
+     open at this level"], "python": "3.11.2"}
+
+Then the other side sends, and waits for each answer:
+
+    {"program": source, "memory_mb": 1024, "cpu_s": 10, "wall_s": 10, "output_bytes": 1048576}
+        -> {"compiled": true} | {"compiled": false, "message": "..."}
+    {"stdin": "text"} | {"call": "name", "args": "a JSON list"} | {"value": "expression"} |
+    {"check": "statements", "gives": "any text"}
+        -> {"ended": "ok" | "exception" | "exit" | "signal" | "time" | "memory" | "output" | "missing", "code": 0,
+            "stdout": "...", "stderr": "...", "value": encoded, "cpu_s": 0.01, "wall_s": 0.01}
+    {"end": true}, after which the next program may come
+
+Three kinds of process take part. The server imports what programs use, once. For each program it forks a template,
+which compiles the source. The template forks a process for each case, so that a case costs neither the start of an
+interpreter nor a compilation. Only that last process runs the program. It knows its own input and nothing else:
+what a case expects never comes here.
+"""
+
+# cspell:disable
+import builtins
+import ctypes
+import errno
+import fcntl
+import gc
+import io
+import json
+import os
+import resource
+import select
+import signal
+import struct
+import sys
+import threading
+import time
+import traceback
+
+# What programs of the published data sets use without importing it (verl, LiveCodeBench).
+PRELUDE = """
+from string import *
+from re import *
+from datetime import *
+from collections import *
+from heapq import *
+from bisect import *
+from copy import *
+from math import *
+from random import *
+from statistics import *
+from itertools import *
+from functools import *
+from operator import *
+from io import *
+from sys import *
+from json import *
+from builtins import *
+from typing import *
+import string, re, datetime, collections, heapq, bisect, copy, math, random, statistics, itertools, functools
+import operator, io, sys, json, typing, decimal, fractions, queue, string, array, cmath, enum, dataclasses, time
+"""
+RECURSION = 600_000  # as verl's prime_code sets it
+STACK = 512 << 20
+STDERR_KEPT = 4_096
+
+# Exit codes by which a case tells how it ended. A program can end with them too, which makes it fail by another name.
+EXCEPTION, NO_MEMORY, MISSING = 241, 242, 243
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+
+
+def call(result, what):
+    if result == -1:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+# --- Messages ---------------------------------------------------------------------------------------------------
+
+
+def read_exactly(fd, size):
+    parts = []
+    while size:
+        part = os.read(fd, min(size, 1 << 20))
+        if not part:
+            return None
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def receive():
+    """The next message, or None when the other side has gone."""
+    head = read_exactly(0, 4)
+    body = head and read_exactly(0, struct.unpack(">I", head)[0])
+    return None if body is None else json.loads(body)
+
+
+def write_all(fd, data, write=os.write, view=memoryview):
+    rest = view(data)
+    while rest:
+        rest = rest[write(fd, rest) :]
+
+
+def send(message):
+    body = json.dumps(message).encode()
+    write_all(1, struct.pack(">I", len(body)) + body)
+
+
+# --- Namespaces: no other process, no network, and of the file system only what the interpreter reads -------------
+
+NEW_ALL = 0x10000000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x00020000 | 0x04000000  # user pid net ipc mount uts
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+MNT_DETACH = 2
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+
+
+def readable_paths():
+    """Folders that the interpreter and its libraries lie in."""
+    paths = {"/usr", "/lib", "/lib64", sys.base_prefix, sys.base_exec_prefix, os.path.dirname(os.path.realpath(os.__file__))}
+    return sorted(path for path in paths if path != "/" and os.path.isdir(path))
+
+
+def devices():
+    return [path for path in ("/dev/null", "/dev/zero", "/dev/urandom") if os.path.exists(path)]
+
+
+def enter_namespaces():
+    """Becomes the first process of new namespaces; the process that called waits for it and ends as it ends."""
+    uid, gid = os.getuid(), os.getgid()
+    call(libc.unshare(NEW_ALL), "unshare")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"65534 {uid} 1"), ("gid_map", f"65534 {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    told, tell = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(tell)
+        problem = os.read(told, 4096).decode()
+        if problem:
+            os.waitpid(child, 0)
+            raise OSError(problem)
+        for fd in (0, 1):
+            os.close(fd)
+        _, status = os.waitpid(child, 0)
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    try:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        change_root()
+    except BaseException as error:
+        os.write(tell, str(error).encode() or b"failed")
+        os._exit(1)
+    os.close(tell)
+    os.close(told)
+
+
+def mount(source, target, kind, flags):
+    call(libc.mount(source and source.encode(), target.encode(), kind and kind.encode(), ctypes.c_ulong(flags), None), f"mount {target}")
+
+
+def change_root():
+    mount(None, "/", None, MS_REC | MS_PRIVATE)
+    paths = readable_paths()
+    root = "/tmp" if os.path.isdir("/tmp") else "/var"
+    # What lies below the place of the new root is reached through the old root.
+    old = os.open("/", os.O_PATH | os.O_DIRECTORY)
+    mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV)
+    os.fchdir(old)
+    for path in paths:
+        if os.path.islink(path):
+            os.makedirs(os.path.dirname(root + path), exist_ok=True)
+            os.symlink(os.readlink(path), root + path)
+        elif not os.path.isdir(root + path):
+            bind(path, root + path, is_folder=True)
+    for path in devices():
+        bind(path, root + path, is_folder=False)
+    os.close(old)
+    os.chdir(root)
+    call(libc.syscall(PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
+    call(libc.umount2(b".", MNT_DETACH), "umount")
+    os.chdir("/")
+    mount(None, "/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def bind(source, target, is_folder):
+    os.makedirs(target if is_folder else os.path.dirname(target), exist_ok=True)
+    if not is_folder:
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY))
+    mount(source, target, None, MS_BIND | MS_REC)
+    # A mount keeps the flags that its owner locked.
+    flags = os.statvfs(target).f_flag & (MS_NOSUID | MS_NODEV | 8 | 1024 | 2048)
+    mount(None, target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
+
+
+# --- Landlock: files are read below a few folders only, no TCP, no signal to another process ----------------------
+
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+READ_FILE, READ_DIR = 1 << 2, 1 << 3
+RULES_FD = 200
+
+
+def landlock_rules():
+    """A file descriptor of the rules, or None where the kernel has no Landlock."""
+    version = libc.syscall(LANDLOCK_CREATE, None, 0, 1)
+    if version < 1:
+        return None
+    files = (1 << (13, 14, 15, 15, 16)[min(version, 5) - 1]) - 1
+    attributes = struct.pack("QQQ", files, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
+    attributes = attributes[: 24 if version >= 6 else 16 if version >= 4 else 8]
+    rules = call(libc.syscall(LANDLOCK_CREATE, attributes, len(attributes), 0), "landlock")
+    for path in readable_paths() + devices():
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        access = READ_FILE | READ_DIR if os.path.isdir(path) else READ_FILE
+        call(libc.syscall(LANDLOCK_ADD, rules, 1, struct.pack("=Qi", access, fd), 0), f"landlock {path}")
+        os.close(fd)
+    # Out of the way of the numbers that a case uses.
+    moved = fcntl.fcntl(rules, fcntl.F_DUPFD, RULES_FD)
+    os.close(rules)
+    return moved
+
+
+# --- seccomp: the system calls of a program that computes ----------------------------------------------------------
+
+# Name: number on x86-64, number on arm64 (None: the machine has no such call).
+ALWAYS = {
+    "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66), "pread64": (17, 67), "pwrite64": (18, 68),
+    "preadv": (295, 69), "pwritev": (296, 70), "close": (3, 57), "close_range": (436, 436), "lseek": (8, 62),
+    "fstat": (5, 80), "stat": (4, None), "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291),
+    "access": (21, None), "faccessat": (269, 48), "faccessat2": (439, 439), "open": (2, None), "openat": (257, 56),
+    "readlink": (89, None), "readlinkat": (267, 78), "getdents64": (217, 61), "getcwd": (79, 17), "dup": (32, 23),
+    "dup2": (33, None), "dup3": (292, 24), "pipe": (22, None), "pipe2": (293, 59), "poll": (7, None), "ppoll": (271, 73),
+    "select": (23, None), "pselect6": (270, 72), "epoll_create": (213, None), "epoll_create1": (291, 20),
+    "epoll_ctl": (233, 21), "epoll_wait": (232, None), "epoll_pwait": (281, 22), "eventfd2": (290, 19),
+    "mmap": (9, 222), "munmap": (11, 215), "mprotect": (10, 226), "mremap": (25, 216), "madvise": (28, 233),
+    "brk": (12, 214), "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
+    "sigaltstack": (131, 132), "rt_sigpending": (127, 136), "rt_sigtimedwait": (128, 137), "rt_sigsuspend": (130, 133),
+    "alarm": (37, None), "pause": (34, None), "setitimer": (38, 103), "getitimer": (36, 102), "nanosleep": (35, 101),
+    "clock_nanosleep": (230, 115), "clock_gettime": (228, 113), "clock_getres": (229, 114), "gettimeofday": (96, 169),
+    "time": (201, None), "times": (100, 153), "getrusage": (98, 165), "sysinfo": (99, 179), "uname": (63, 160),
+    "getpid": (39, 172), "getppid": (110, 173), "gettid": (186, 178), "getuid": (102, 174), "geteuid": (107, 175),
+    "getgid": (104, 176), "getegid": (108, 177), "getgroups": (115, 158), "getpgrp": (111, None), "getpgid": (121, 155),
+    "getsid": (124, 156), "getpriority": (140, 141), "getcpu": (309, 168), "sched_yield": (24, 124),
+    "sched_getaffinity": (204, 123), "sched_getparam": (143, 121), "sched_getscheduler": (145, 120),
+    "futex": (202, 98), "set_robust_list": (273, 99), "get_robust_list": (274, 100), "set_tid_address": (218, 96),
+    "rseq": (334, 293), "membarrier": (324, 283), "arch_prctl": (158, None), "getrlimit": (97, 163),
+    "setrlimit": (160, 164), "getrandom": (318, 278), "exit": (60, 93), "exit_group": (231, 94), "wait4": (61, 260),
+    "waitid": (247, 95), "restart_syscall": (219, 128), "umask": (95, 166), "fadvise64": (221, 223),
+    "get_mempolicy": (239, 236),
+}
+# Name: numbers, argument that is looked at, values that it may have. `pid` stands for the process itself.
+BY_ARGUMENT = {
+    "kill": ((62, 129), 0, ("pid",)),
+    "tgkill": ((234, 131), 0, ("pid",)),
+    "prlimit64": ((302, 261), 0, (0, "pid")),
+    "ioctl": ((16, 29), 1, (0x5401, 0x541B, 0x5421, 0x5450, 0x5451)),
+    # Everything but the commands that choose who gets a signal.
+    "fcntl": ((72, 25), 1, (0, 1, 2, 3, 4, 1030, 1032, 1034)),
+    "prctl": ((157, 167), 0, (15, 16)),
+    "socketpair": ((53, 199), 0, (1,)),
+}
+CLONE = (56, 220)
+CLONE3 = (435, 435)
+CLONE_THREAD, CLONE_NEW_ANY = 0x00010000, 0x7E020080
+ARCHITECTURE = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+LOAD, EQUAL, AND_SET, RETURN, AT_LEAST = 0x20, 0x15, 0x45, 0x06, 0x35
+ALLOW, KILL, REFUSE, ABSENT = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+
+
+def seccomp_program():
+    """The filter's instructions, and the offsets at which each process puts its own number."""
+    column, audit = ARCHITECTURE[os.uname().machine]
+    code = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, audit), (RETURN, 0, 0, KILL), (LOAD, 0, 0, 0)]
+    if column == 0:
+        code += [(AT_LEAST, 0, 1, 0x40000000), (RETURN, 0, 0, KILL)]  # x32 has its own numbers
+    for numbers in ALWAYS.values():
+        if numbers[column] is not None:
+            code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
+    for numbers, argument, values in BY_ARGUMENT.values():
+        low = 16 + 8 * argument
+        allowed = [line for value in values for line in ((EQUAL, 0, 1, value), (RETURN, 0, 0, ALLOW))]
+        body = [(LOAD, 0, 0, low), *allowed, (RETURN, 0, 0, REFUSE)]
+        code += [(EQUAL, 0, len(body), numbers[column]), *body]
+    thread = [
+        (LOAD, 0, 0, 16), (AND_SET, 0, 1, CLONE_NEW_ANY), (RETURN, 0, 0, REFUSE),
+        (AND_SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE),
+    ]
+    code += [(EQUAL, 0, len(thread), CLONE[column]), *thread]
+    code += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, ABSENT), (RETURN, 0, 0, REFUSE)]
+    own = [8 * at + 4 for at, (_, _, _, value) in enumerate(code) if value == "pid"]
+    packed = [struct.pack("HBBI", op, yes, no, 0 if value == "pid" else value) for op, yes, no, value in code]
+    return b"".join(packed), own
+
+
+class Filter(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+
+
+def install_filter(program):
+    packed, own = program
+    code = bytearray(packed)
+    for offset in own:
+        struct.pack_into("I", code, offset, os.getpid())
+    call(libc.prctl(22, 2, ctypes.byref(Filter(len(code) // 8, bytes(code))), 0, 0), "seccomp")
+
+
+# --- A case ------------------------------------------------------------------------------------------------------
+
+
+class Confinement:
+    """What a process of a case gives up before it runs a program."""
+
+    def __init__(self, level, own_bytes):
+        self.level = level
+        self.own_bytes = own_bytes
+        self.rules = landlock_rules() if level != "none" else None
+        self.program = seccomp_program() if level != "none" else None
+
+    def enter(self, limits):
+        memory = self.own_bytes + (limits["memory_mb"] << 20)
+        cpu = max(1, int(-(-limits["cpu_s"] // 1)))
+        for name, soft, hard in (
+            (resource.RLIMIT_AS, memory, memory),
+            (resource.RLIMIT_CPU, cpu, cpu + 1),
+            (resource.RLIMIT_CORE, 0, 0),
+            (resource.RLIMIT_NOFILE, 64, 64),
+        ):
+            lower(name, soft, hard)
+        if self.level == "none":
+            return
+        lower(resource.RLIMIT_FSIZE, 0, 0)
+        call(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+        drop_privileges()
+        if self.rules is not None:
+            call(libc.syscall(LANDLOCK_RESTRICT, self.rules, 0), "landlock")
+            os.close(self.rules)
+        install_filter(self.program)
+
+
+def lower(name, soft, hard):
+    now = resource.getrlimit(name)[1]
+    if now != resource.RLIM_INFINITY:
+        soft, hard = min(soft, now), min(hard, now)
+    resource.setrlimit(name, (soft, hard))
+
+
+def drop_privileges():
+    """Gives up every capability, and root where the process still is root."""
+    if os.getuid() == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        except OSError:
+            pass  # a container without these capabilities
+    header, nothing = struct.pack("Ii", 0x20080522, 0), bytes(24)
+    libc.capset(header, nothing)
+
+
+def run_case(code, case, limits, confinement):
+    """Forks a process that runs the program on a case. Returns how it ended."""
+    given = os.memfd_create("stdin", os.MFD_ALLOW_SEALING)
+    write_all(given, case.get("stdin", "").encode("utf-8", "surrogatepass"))
+    os.lseek(given, 0, os.SEEK_SET)
+    fcntl.fcntl(given, fcntl.F_ADD_SEALS, 0xF)
+    pipes = [os.pipe() for _ in range(3)]
+    started = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        try:
+            enter_case(given, [end for _, end in pipes], code, case, limits, confinement)
+        finally:
+            os._exit(255)
+    os.close(given)
+    for _, end in pipes:
+        os.close(end)
+    try:
+        return watch(child, [end for end, _ in pipes], limits, started)
+    finally:
+        for end, _ in pipes:
+            os.close(end)
+
+
+def watch(child, ends, limits, started):
+    """Reads what a process writes until it ends or breaks a limit."""
+    stdout, stderr, result = ends
+    kept = {stdout: bytearray(), stderr: bytearray(), result: bytearray()}
+    limit = limits["output_bytes"]
+    exit_fd = os.pidfd_open(child)
+    poll = select.poll()
+    for fd in (*ends, exit_fd):
+        os.set_blocking(fd, False)
+        poll.register(fd, select.POLLIN)
+    deadline = started + limits["wall_s"]
+    broken, gone = None, False
+    while not gone and broken is None:
+        left = deadline - time.monotonic()
+        ready = poll.poll(max(0, left * 1000)) if left > 0 else []
+        if not ready:
+            broken = "time" if time.monotonic() >= deadline else None
+        for fd, _ in ready:
+            if fd == exit_fd:
+                gone = True
+            elif not drain(fd, kept[fd], limit):
+                poll.unregister(fd)
+        if any(len(kept[fd]) > limit for fd in (stdout, result)):
+            broken = "output"
+    if gone:
+        for fd in ends:
+            drain(fd, kept[fd], limit)
+        if any(len(kept[fd]) > limit for fd in (stdout, result)):
+            broken = "output"
+    else:
+        signal.pidfd_send_signal(exit_fd, signal.SIGKILL)
+    os.close(exit_fd)
+    _, status, usage = os.wait4(child, 0)
+    return outcome(broken, status, usage, kept[stdout], kept[stderr], kept[result], limits, time.monotonic() - started)
+
+
+def drain(fd, into, limit):
+    """Reads what is there. False at the end of the stream. Keeps one byte more than the limit at most."""
+    while True:
+        try:
+            part = os.read(fd, 1 << 16)
+        except BlockingIOError:
+            return True
+        if not part:
+            return False
+        into += part[: max(0, limit + 1 - len(into))]
+        if len(into) > limit:
+            return True
+
+
+def outcome(broken, status, usage, stdout, stderr, result, limits, wall):
+    cpu = usage.ru_utime + usage.ru_stime
+    code = os.waitstatus_to_exitcode(status)
+    if broken is not None:
+        ended = broken
+    elif code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= limits["cpu_s"]):
+        ended = "time"
+    elif code < 0:
+        ended = "signal"
+    else:
+        ended = {0: "ok", EXCEPTION: "exception", NO_MEMORY: "memory", MISSING: "missing"}.get(code, "exit")
+    answer = {
+        "ended": ended,
+        "code": code,
+        "stdout": stdout[: limits["output_bytes"]].decode("utf-8", "replace"),
+        "stderr": stderr[-STDERR_KEPT:].decode("utf-8", "replace"),
+        "cpu_s": round(cpu, 4),
+        "wall_s": round(wall, 4),
+    }
+    if ended == "ok" and result:
+        try:
+            answer["value"] = json.loads(result)
+        except (ValueError, RecursionError):
+            answer["ended"] = "tampered"
+    return answer
+
+
+# --- Inside the process of a case --------------------------------------------------------------------------------
+
+
+def enter_case(given, ends, code, case, limits, confinement):
+    # Everything that is needed after the program has run is bound before it, and the program cannot reach it by name.
+    leave, write, format_error, wait_for_threads = os._exit, write_all, traceback.format_exc, threading._shutdown
+    dumps, to_encode, own_file = json.dumps, encode, __file__
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    asks_value = "stdin" not in case
+    for fd, target in ((given, 0), (ends[0], 1), (ends[1], 2)):
+        os.dup2(fd, target)
+    if asks_value and ends[2] != 3:
+        os.dup2(ends[2], 3)
+    os.closerange(4 if asks_value else 3, RULES_FD)
+    os.closerange(RULES_FD + 1, 1024)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.enable()
+    module = type(sys)("__main__")
+    module.__dict__.update(known_names)
+    sys.modules["__main__"] = module
+    sys.argv = ["program.py"]
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0)), "utf-8", "surrogateescape")
+    sys.stdout = stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w")), "utf-8", "surrogateescape")
+    sys.stderr = stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w")), "utf-8", "backslashreplace", line_buffering=True)
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    sys.setrecursionlimit(RECURSION)
+    confinement.enter(limits)
+    ended = 0
+    try:
+        exec(code, module.__dict__)
+        if asks_value:
+            write(3, dumps(to_encode(value_of(case, module.__dict__))).encode())
+        wait_for_threads()
+        stdout.flush()
+    except SystemExit as stop:
+        ended = exit_code(stop, stderr)
+        try:
+            stdout.flush()
+        except BaseException:
+            ended = EXCEPTION
+        if asks_value and ended == 0:
+            ended = EXCEPTION
+    except MemoryError:
+        ended = NO_MEMORY
+    except LookupMissing as error:
+        stderr.write(str(error))
+        ended = MISSING
+    except BaseException:
+        try:
+            stdout.flush()
+            lines = format_error(limit=-8).splitlines(keepends=True)
+            stderr.write("".join(line for line in lines if own_file not in line))
+        except BaseException:
+            pass
+        ended = EXCEPTION
+    try:
+        stderr.flush()
+    except BaseException:
+        pass
+    leave(ended)
+
+
+class LookupMissing(Exception):
+    pass
+
+
+def value_of(case, names):
+    if "check" in case:
+        exec(compile(case["check"], "<test>", "exec"), names)
+        return case["gives"]
+    if "value" in case:
+        return eval(compile(case["value"], "<test>", "eval"), names)
+    name = case["call"]
+    solution = names.get("Solution")
+    found = getattr(solution(), name, None) if isinstance(solution, type) and hasattr(solution, name) else names.get(name)
+    if not callable(found):
+        raise LookupMissing(f"the program defines no function '{name}'")
+    return found(*json.loads(case["args"]))
+
+
+def exit_code(stop, stderr):
+    code = stop.code
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    stderr.write(str(code))
+    return 1
+
+
+def replace_open():
+    """Programs of contests read '/dev/stdin', which does not exist here."""
+    plain = io.open
+    standard = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+
+    def opened(file, *rest, **named):
+        number = standard.get(file) if type(file) is str else None
+        return plain(file if number is None else os.dup(number), *rest, **named)
+
+    builtins.open = io.open = opened
+
+
+def encode(value, depth=0):
+    """A value by its exact kind, for JSON. Contents of subclasses are read by the methods of the built-in class."""
+    if value is None or value is True or value is False:
+        return value
+    kinds = type(value).__mro__
+    if depth > 200:
+        return {"other": "nested too deeply"}
+    if str in kinds:
+        return str.__str__(value) if type(value) is str else str.__getitem__(value, slice(None))
+    if int in kinds:
+        number = int.__index__(value)
+        return number if -(2**53) < number < 2**53 else {"int": hex(number)}
+    if float in kinds:
+        return {"float": float.__repr__(value)}
+    if list in kinds:
+        return [encode(one, depth + 1) for one in list.__iter__(value)]
+    if tuple in kinds:
+        return {"tuple": [encode(one, depth + 1) for one in tuple.__iter__(value)]}
+    if dict in kinds:
+        return {"dict": [[encode(key, depth + 1), encode(one, depth + 1)] for key, one in dict.items(value)]}
+    if set in kinds:
+        return {"set": [encode(one, depth + 1) for one in set.__iter__(value)]}
+    if frozenset in kinds:
+        return {"set": [encode(one, depth + 1) for one in frozenset.__iter__(value)]}
+    return {"other": type(value).__name__}
+
+
+# --- The template of a program -------------------------------------------------------------------------------------
+
+
+def serve_program(message, confinement, compiled):
+    """Compiles a program and runs its cases until the other side ends it. Runs in a process of its own.
+
+    Writes to `compiled` once it has answered: before that, the server answers if this process dies.
+    """
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CPU, (10, resource.RLIM_INFINITY))
+    try:
+        code = compile(message["program"], "program.py", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        os.write(compiled, b"x")
+        send({"compiled": False, "message": f"{type(error).__name__}: {error}"[:500]})
+        return
+    resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    os.write(compiled, b"x")
+    send({"compiled": True})
+    del message["program"]
+    while True:
+        case = receive()
+        if case is None or "end" in case:
+            return
+        send(run_case(code, case, message, confinement))
+
+
+def serve(confinement):
+    while True:
+        message = receive()
+        if message is None:
+            return
+        if "program" not in message:
+            continue
+        seen, compiled = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                serve_program(message, confinement, compiled)
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+            os._exit(1)
+        del message
+        os.close(compiled)
+        _, status = os.waitpid(child, 0)
+        has_answered = os.read(seen, 1)
+        os.close(seen)
+        if status == 0:
+            continue
+        if has_answered:
+            # The other side may wait for an answer whose place in the stream nobody knows. It starts another server.
+            os._exit(3)
+        send({"compiled": False, "message": "the compiler did not survive the program"})
+
+
+# --- Start -----------------------------------------------------------------------------------------------------------
+
+PROBES = {
+    "connects over TCP": "import socket\ns = socket.socket()\ns.settimeout(1)\ns.connect(('127.0.0.1', {port}))",
+    "sends over UDP": "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {port}))",
+    "reads /etc/passwd": "open('/etc/passwd').read(1)",
+    "writes files": "open('/tmp/reward-gateway-probe', 'w').write('x')",
+    "starts processes": "import os\nif os.fork() == 0: os._exit(0)",
+    "signals other processes": "import os\nos.kill(os.getppid(), 0)",
+    "sees the environment": "import os\nopen('/proc/%d/environ' % os.getppid()).read(1)",
+}
+
+
+def probe(confinement):
+    """What a program can do here that it must not."""
+    import socket
+
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(8)
+    limits = {"memory_mb": 256, "cpu_s": 2, "wall_s": 5, "output_bytes": 65536}
+    open_doors = []
+    for name, source in PROBES.items():
+        code = compile(source.replace("{port}", str(listener.getsockname()[1])), "probe", "exec")
+        if run_case(code, {"stdin": ""}, limits, confinement)["ended"] == "ok":
+            open_doors.append(name)
+    works = run_case(compile("print(int(input()) * 2)", "probe", "exec"), {"stdin": "21"}, limits, confinement)
+    if works["ended"] != "ok" or works["stdout"] != "42\n":
+        raise OSError(f"a program does not run when confined ({works['ended']} {works['code']}: {works['stderr'][-200:]})")
+    listener.close()
+    return open_doors
+
+
+def confine(wanted):
+    """The best level that holds, at most `wanted`. Returns it with what keeps better ones from holding."""
+    missing = []
+    with open("/proc/self/statm") as file:
+        own_bytes = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    if os.uname().machine not in ARCHITECTURE:
+        missing.append(f"no filter of system calls for {os.uname().machine}")
+    elif wanted != "none":
+        if wanted == "namespaces":
+            try:
+                enter_namespaces()
+            except OSError as error:
+                missing.append(f"no namespaces ({error})")
+            else:
+                confinement = Confinement("namespaces", own_bytes)
+                return confinement, probe(confinement), missing
+        confinement = Confinement("landlock", own_bytes)
+        if confinement.rules is None:
+            missing.append("no Landlock")
+        else:
+            return confinement, probe(confinement), missing
+    confinement = Confinement("none", own_bytes)
+    return confinement, probe(confinement), missing
+
+
+def main():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else "namespaces"
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    if "stack" not in sys.argv and soft != resource.RLIM_INFINITY and soft < STACK:
+        # The main thread's stack can grow by as much as was allowed when the interpreter started.
+        lower_to = STACK if hard == resource.RLIM_INFINITY else min(STACK, hard)
+        resource.setrlimit(resource.RLIMIT_STACK, (lower_to, hard))
+        os.execv(sys.executable, [sys.executable, "-I", "-S", os.path.abspath(__file__), wanted, "stack"])
+    threading.stack_size(8 << 20)
+    confinement, open_doors, missing = confine(wanted)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    version = ".".join(map(str, sys.version_info[:3]))
+    send({"level": confinement.level, "missing": missing, "open": open_doors, "python": version})
+    serve(confinement)
+
+
+def names_of_prelude():
+    names = {}
+    exec(compile(PRELUDE, "prelude", "exec"), names)
+    return {**names, "__name__": "__main__", "__doc__": None, "__package__": None}
+
+
+if __name__ == "__main__":
+    replace_open()
+    known_names = names_of_prelude()
+    main()

@@ -1,0 +1,315 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import type { CaseResult, Execution, ProgramCase } from '../../../src/contract/execution.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { GatewayError } from '../../../src/core/errors.ts'
+import { LocalSandbox } from '../../../src/scoring/sandboxes/local-sandbox.ts'
+import { sandboxConfig } from '../../../src/scoring/sandboxes/sandbox-config.ts'
+import { Zygote } from '../../../src/scoring/sandboxes/zygote.ts'
+import { withoutPython } from '../../support/python.ts'
+
+const limits = { cpuSeconds: 2, wallSeconds: 3, memoryMb: 256 }
+
+function open(config: object = {}): LocalSandbox {
+  const sandbox = new LocalSandbox(sandboxConfig.parse({ programs: 1, ...config }), systemClock)
+  t.teardown(() => sandbox.close())
+  return sandbox
+}
+
+const soon = () => ({ deadline: systemClock.now() + 60_000, signal: new AbortController().signal })
+
+async function run(
+  sandbox: LocalSandbox,
+  program: string,
+  cases: readonly ProgramCase[],
+  more: Partial<Execution> = {},
+) {
+  const outcome = await sandbox.run({
+    execution: { language: 'python', program, cases, limits, ...more },
+    ...soon(),
+  })
+  if ('failure' in outcome) throw new Error(outcome.failure.detail)
+  return outcome.result
+}
+
+const only = async (
+  sandbox: LocalSandbox,
+  program: string,
+  one: ProgramCase = { stdin: '' },
+): Promise<CaseResult> => {
+  const [result] = (await run(sandbox, program, [one])).cases
+  if (!result) throw new Error('no case was run')
+  return result
+}
+
+const confined = open()
+const greeting = await confined.greeting().catch((error: unknown) => {
+  if (error instanceof GatewayError) return error.message
+  throw error
+})
+const skip = withoutPython || (typeof greeting === 'string' ? greeting : false)
+
+t.test('how a case ended is told', { skip }, async (t) => {
+  const table: readonly (readonly [string, string, string])[] = [
+    ['print(1)', 'ok', ''],
+    ['import sys\nsys.exit(0)', 'ok', ''],
+    ['import os\nos._exit(0)', 'ok', ''],
+    ['1 / 0', 'exception', 'ZeroDivisionError: division by zero'],
+    ['raise KeyboardInterrupt', 'exception', 'KeyboardInterrupt'],
+    ['import sys\nsys.exit("bad")', 'exit', 'bad'],
+    ['import sys\nsys.exit(3)', 'exit', ''],
+    ['import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)', 'signal', ''],
+    ['x = "a" * (1 << 30)', 'memory', ''],
+    ['while True: print("x" * 1000)', 'output', ''],
+    ['import time\ntime.sleep(60)', 'time', ''],
+  ]
+  const short = { ...limits, wallSeconds: 1 }
+  for (const [program, ended, error] of table) {
+    const [result] = (await run(confined, program, [{ stdin: '' }], { limits: short })).cases
+    t.same([result?.ended, result?.error], [ended, error], program)
+  }
+})
+
+t.test('a program that does not compile runs no case', { skip }, async (t) => {
+  for (const program of ['print(', 'a\0b', `${'('.repeat(5000)}`, `x = ${'-'.repeat(100_000)}1`]) {
+    const { compiled, cases } = await run(confined, program, [{ stdin: '' }])
+    t.same([compiled, cases], [false, []], program.slice(0, 10))
+  }
+})
+
+t.test('a case passes if it gave what was expected, and by nothing else', { skip }, async (t) => {
+  const f = (value: string) => `def f(x): return ${value}`
+  const table: readonly (readonly [string, ProgramCase, boolean])[] = [
+    ['print(int(input()) * 2)', { stdin: '21', expected: { stdout: '42' } }, true],
+    ['print("42 \\n\\n")', { stdin: '', expected: { stdout: '42' } }, true],
+    ['print("42.0")', { stdin: '', expected: { stdout: '42' } }, true],
+    ['print("42.0")', { stdin: '', expected: { exact: '42' } }, false],
+    ['print("42")', { stdin: '', expected: { exact: '42\n' } }, true],
+    ['print("4 2")', { stdin: '', expected: { stdout: '42' } }, false],
+    ['print("1\\n2")', { stdin: '', expected: { stdout: '1 2' } }, false],
+    ['print(0.1 + 0.2)', { stdin: '', expected: { stdout: '0.3' } }, false],
+    ['print(0.1 + 0.2)', { stdin: '', expected: { stdout: '0.3', tolerance: 1e-9 } }, true],
+    ['print("nan")', { stdin: '', expected: { stdout: '1', tolerance: 1 } }, false],
+    ['print(42)\n1 / 0', { stdin: '', expected: { stdout: '42' } }, false],
+    ['import os\nprint(42, flush=True)\nos._exit(0)', { stdin: '', expected: { stdout: '42' } }, true],
+    ['print(open("/dev/stdin").read())', { stdin: '42', expected: { stdout: '42' } }, true],
+    ['import sys\nprint(sys.stdin.buffer.read().decode())', { stdin: 'é', expected: { stdout: 'é' } }, true],
+    [f('(0, 1)'), { call: 'f', args: '[1]', expected: { json: '[0, 1]' } }, true],
+    [
+      f('{"a": 1.0, "b": [None, True]}'),
+      { call: 'f', args: '[1]', expected: { json: '{"b": [null, true], "a": 1}' } },
+      true,
+    ],
+    [f('10 ** 30'), { call: 'f', args: '[1]', expected: { json: `1${'0'.repeat(30)}` } }, true],
+    [f('10 ** 30 + 1'), { call: 'f', args: '[1]', expected: { json: `1${'0'.repeat(30)}` } }, false],
+    [f('float("nan")'), { call: 'f', args: '[1]', expected: { json: 'NaN' } }, false],
+    [f('"1"'), { call: 'f', args: '[1]', expected: { json: '1' } }, false],
+    [
+      'class Solution:\n  def f(self, x): return x',
+      { call: 'f', args: '[7]', expected: { json: '7' } },
+      true,
+    ],
+    [f('x'), { call: 'g', args: '[7]', expected: { json: '7' } }, false],
+    [f('{x, (1, 2)}'), { value: 'f(1)', expected: { python: 'set([1, (1, 2)])' } }, true],
+    [f('(1, 2)'), { value: 'f(1)', expected: { python: '[1, 2]' } }, false],
+    [f('[1, 2]'), { value: 'f(1)', expected: { python: 'undefined_name' } }, false],
+    [f('x'), { check: 'assert f(1) == 1' }, true],
+    [f('x'), { check: 'assert f(1) == 2' }, false],
+  ]
+  for (const [program, one, passed] of table)
+    t.equal((await only(confined, program, one)).passed, passed, `${program} ${JSON.stringify(one)}`)
+})
+
+t.test('a program that cheats does not pass', { skip }, async (t) => {
+  const equal = 'class A(list):\n  def __eq__(self, other): return True\n'
+  const table: readonly (readonly [string, string, ProgramCase])[] = [
+    ['leaves early', 'import sys\nsys.exit(0)', { value: 'f(1)', expected: { python: '2' } }],
+    ['leaves before the check', 'import os\nos._exit(0)', { check: 'assert False' }],
+    [
+      'equals everything',
+      `${equal}def f(x): return A()`,
+      { call: 'f', args: '[1]', expected: { json: '[2]' } },
+    ],
+    ['equals everything', `${equal}def f(x): return A()`, { value: 'f(1)', expected: { python: '[2]' } }],
+    [
+      'writes a result itself',
+      'import os\nos.write(3, b"2")\nos._exit(0)\n',
+      { call: 'f', args: '[1]', expected: { json: '[2]' } },
+    ],
+    [
+      'writes two results',
+      'import os\ndef f(x):\n  os.write(3, b"2")\n  return 2',
+      { call: 'f', args: '[1]', expected: { json: '2' } },
+    ],
+    [
+      'replaces what encodes',
+      'import json\njson.dumps = lambda *a: "2"\ndef f(x): return 1',
+      { call: 'f', args: '[1]', expected: { json: '2' } },
+    ],
+    [
+      'looks for what is expected',
+      'import gc\nfor o in gc.get_objects():\n  if type(o) is str and "S3CR3T" in o: print(o)\nprint([o for o in gc.get_objects() if isinstance(o, dict) and "expected" in o])',
+      { stdin: '', expected: { stdout: 'S3CR3T' } },
+    ],
+    [
+      'looks into the frames',
+      'import sys\nf = sys._getframe()\nwhile f:\n  print([v for v in f.f_locals.values() if isinstance(v, str)])\n  f = f.f_back',
+      { stdin: '', expected: { stdout: 'S3CR3T' } },
+    ],
+  ]
+  for (const [what, program, one] of table) t.equal((await only(confined, program, one)).passed, false, what)
+})
+
+/** Programs that print the word if they reach what they must not. */
+const escapes: Readonly<Record<string, string>> = {
+  'connects over TCP':
+    'import socket\ntry: socket.create_connection(("127.0.0.1", 1), 1)\nexcept ConnectionRefusedError: pass\nprint("escaped")',
+  'sends over UDP':
+    'import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))\nprint("escaped")',
+  'reads files': 'open("/etc/passwd").read()\nprint("escaped")',
+  'lists folders': 'import os\nos.listdir("/etc")\nprint("escaped")',
+  'writes files': 'import tempfile\ntempfile.NamedTemporaryFile().write(b"x")\nprint("escaped")',
+  'starts processes': 'import os\nif os.fork() == 0: os._exit(0)\nprint("escaped")',
+  'starts programs': 'import subprocess\nsubprocess.run(["/bin/true"])\nprint("escaped")',
+  'signals others': 'import os\nos.kill(os.getppid(), 0)\nprint("escaped")',
+  'reads the environment of others':
+    'import os\nopen(f"/proc/{os.getppid()}/environ").read()\nprint("escaped")',
+  'makes files in memory': 'import os\nos.write(os.memfd_create("x"), b"x" * 1000)\nprint("escaped")',
+}
+
+t.test('a confined program reaches nothing', { skip }, async (t) => {
+  for (const [what, program] of Object.entries(escapes))
+    t.equal(
+      (await only(confined, program, { stdin: '', expected: { stdout: 'escaped' } })).passed,
+      false,
+      what,
+    )
+  t.equal(
+    (await only(confined, 'print(1)', { stdin: '', expected: { stdout: '1' } })).passed,
+    true,
+    'and others still run',
+  )
+})
+
+t.test('without confinement the same programs reach it, so the test can fail', { skip }, async (t) => {
+  const unconfined = open({ isolation: 'unconfined' })
+  for (const [what, program] of Object.entries(escapes))
+    if (what !== 'makes files in memory')
+      t.equal(
+        (await only(unconfined, program, { stdin: '', expected: { stdout: 'escaped' } })).passed,
+        true,
+        what,
+      )
+})
+
+t.test('without namespaces, Landlock and seccomp hold alone', { skip }, async (t) => {
+  const zygote = new Zygote('python3', 'landlock')
+  t.teardown(() => zygote.kill())
+  const { level, open: doors } = await zygote.greeting()
+  if (level !== 'landlock') return void t.pass('this kernel has no Landlock')
+  t.same(doors, [])
+  for (const [what, program] of Object.entries(escapes)) {
+    await zygote.exchange({ program, cpu_s: 2, wall_s: 3, memory_mb: 256, output_bytes: 65_536 })
+    const { stdout } = (await zygote.exchange({ stdin: '' })) as { stdout: string }
+    t.equal(stdout, '', what)
+    zygote.tell({ end: true })
+  }
+})
+
+t.test('a case knows nothing of the cases before it', { skip }, async (t) => {
+  const program =
+    'import builtins\nseen = getattr(builtins, "seen", 0)\nbuiltins.seen = seen + 1\nprint(seen)'
+  const same = { stdin: '', expected: { stdout: '0' } }
+  const { cases } = await run(confined, program, [same, same, same])
+  t.same(
+    cases.map(({ passed }) => passed),
+    [true, true, true],
+  )
+})
+
+t.test('first_failure stops there, and never runs all', { skip }, async (t) => {
+  const cases = ['1', '2', '3'].map((text) => ({ stdin: text, expected: { stdout: '1' } }))
+  const first = await run(confined, 'print(input())', cases, { stop: 'first_failure' })
+  t.same(
+    first.cases.map(({ passed }) => passed),
+    [true, false],
+  )
+  const all = await run(confined, 'print(input())', cases)
+  t.same(
+    all.cases.map(({ passed }) => passed),
+    [true, false, false],
+  )
+})
+
+t.test('a process that dies costs no verdict, and one that always dies is no zero', { skip }, async (t) => {
+  const before = zygotes()
+  const sandbox = open()
+  const slow = { stdin: '', expected: { stdout: 'done' } }
+  const running = sandbox.run({
+    execution: { language: 'python', program: 'print("done")', cases: [slow], limits },
+    ...soon(),
+  })
+  await new Promise(setImmediate)
+  const [started = 0, ...others] = zygotes().filter((pid) => !before.includes(pid))
+  t.same([started > 0, others], [true, []])
+  process.kill(started, 'SIGKILL')
+  const outcome = await running
+  t.ok('result' in outcome && outcome.result.cases[0]?.passed, 'the program ran again in a new process')
+  const broken = open({ python: '/nonexistent/python3' })
+  const lost = await broken.run({ execution: { language: 'python', program: '', cases: [slow] }, ...soon() })
+  t.match(lost, { failure: { kind: 'sandbox_unreachable', retryable: true } })
+  await t.rejects(broken.greeting(), { code: 'RG_CONFIG_INVALID' })
+})
+
+/** Children of this process that run programs. */
+const zygotes = (): number[] =>
+  readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').map(Number)
+
+t.test('a request that ends takes its program with it, waiting or running', { skip }, async (t) => {
+  const sandbox = open()
+  const endless: Execution = {
+    language: 'python',
+    program: 'while True: pass',
+    cases: [{ stdin: '' }],
+    limits: { cpuSeconds: 60, wallSeconds: 60 },
+  }
+  const client = new AbortController()
+  const running = sandbox.run({
+    execution: endless,
+    deadline: systemClock.now() + 60_000,
+    signal: client.signal,
+  })
+  const waiting = sandbox.run({
+    execution: endless,
+    deadline: systemClock.now() + 100,
+    signal: new AbortController().signal,
+  })
+  t.match(await waiting, { failure: { kind: 'deadline' } })
+  client.abort()
+  t.match(await running, { failure: { kind: 'cancelled' } })
+  t.same((await run(sandbox, 'print(1)', [{ stdin: '', expected: { stdout: '1' } }])).cases.length, 1)
+  t.same(sandbox.load, { running: 0, waiting: 0, size: 1 })
+})
+
+t.test('a storm of programs, a tenth of them hostile: every verdict is right', { skip }, async (t) => {
+  const sandbox = open({ programs: 2 })
+  const bad = [
+    'while True: pass',
+    'while True: print("x" * 1000)',
+    'import os\nwhile True: os.fork()',
+    'x = []\nwhile True: x.append("a" * 10**6)',
+  ]
+  const short = { cpuSeconds: 1, wallSeconds: 1, memoryMb: 128 }
+  const outcomes = await Promise.all(
+    Array.from({ length: 60 }, async (_, at) => {
+      const isBad = at % 10 === 3
+      const program = isBad ? (bad[((at / 10) % bad.length) | 0] as string) : `print(${at})`
+      const { cases } = await run(sandbox, program, [{ stdin: '', expected: { stdout: `${at}` } }], {
+        limits: short,
+      })
+      return cases[0]?.passed === !isBad
+    }),
+  )
+  t.ok(outcomes.every(Boolean))
+  t.same(sandbox.load, { running: 0, waiting: 0, size: 2 })
+})

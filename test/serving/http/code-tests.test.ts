@@ -1,0 +1,147 @@
+import t from 'tap'
+import { GatewayError } from '../../../src/core/errors.ts'
+import { openGateway } from '../../../src/scoring/gateway/gateway.ts'
+import { testApp } from '../../support/app.ts'
+import { withoutPython } from '../../support/python.ts'
+
+const code = (text: string): string => `Here it is:\n\n\`\`\`python\n${text}\n\`\`\`\n`
+const add = code('a, b = map(int, input().split())\nprint(a + b)')
+const lists = { inputs: ['1 2\n', '10 -4\n', '0 0'], outputs: ['3\n', '6', '0\n'] }
+const called = { inputs: ['[2, 7, 11]\n9'], outputs: ['[0, 1]'], fn_name: 'two' }
+const humanEval = { test: 'def check(candidate):\n    assert candidate(1, 2) == 3\n', entry_point: 'add' }
+const plus = code('def add(a, b): return a + b')
+
+/** What is scored: a name, the response, the ground truth, and the reward or the kind of failure. */
+const rows: readonly (readonly [string, string, unknown, number | string])[] = [
+  ['verl: standard input', add, lists, 1],
+  ['verl: as JSON text', add, JSON.stringify(lists), 1],
+  ['verl: a wrong answer', code('print(3)'), lists, 0],
+  ['verl: a function', code('class Solution:\n    def two(self, n, t): return (0, 1)'), called, 1],
+  ['verl: asserts', plus, { assert_case: ['assert add(1, 2) == 3', 'assert add(1, 2) != 4'] }, 1],
+  ['NeMo Gym', add, { unit_tests: lists }, 1],
+  ['LiveCodeBench', add, [{ input: '1 2', output: '3', testtype: 'stdin' }], 1],
+  ['Open-Instruct: asserts', plus, ['assert add(1, 2) == 3'], 1],
+  ['Open-Instruct: standard input', add, [{ input: '1 2', output: '3' }], 1],
+  ['MBPP', plus, { test_list: ['assert add(1, K) == 3'], test_setup_code: 'K = 2' }, 1],
+  ['HumanEval', plus, humanEval, 1],
+  ['HumanEval: a wrong answer', code('def add(a, b): return 4'), humanEval, 0],
+  ['leaves before the asserts', code('import os\nos._exit(0)'), humanEval, 0],
+  ['no code', 'The answer is 3.', lists, 0],
+  ['code in the thinking only', `<think>${add}</think>done`, lists, 0],
+  ['does not compile', code('print('), lists, 0],
+  [
+    'prints what the test expects',
+    code('import sys\nf = sys._getframe()\nwhile f: print(f.f_locals); f = f.f_back'),
+    lists,
+    0,
+  ],
+  ['no tests', add, { inputs: [], outputs: [] }, 'bad_sample'],
+  ['unequal lists', add, { inputs: ['1'], outputs: [] }, 'bad_sample'],
+  ['a pickle', add, 'gAAAAA==', 'bad_sample'],
+  ['no ground truth', add, null, 'bad_sample'],
+]
+
+const step = { name: 'tests', function: 'code-tests', sandbox: 'local' }
+const sandboxes = { local: { programs: 1 } }
+const why = withoutPython || (await cannotConfine())
+
+async function cannotConfine(): Promise<string | false> {
+  try {
+    const gateway = await openGateway({ configs: [], inline: inline({}), functionFolders: [], env: {} })
+    await gateway.close(0)
+    return false
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+function inline(more: object) {
+  return [
+    { file: 'gateway.yaml', text: JSON.stringify({ sandboxes, ...more }) },
+    { file: 'code.yaml', text: JSON.stringify({ steps: [step] }) },
+  ]
+}
+
+interface Result {
+  readonly reward: number | null
+  readonly failure: { readonly kind: string } | null
+  readonly terms: {
+    readonly tests: { readonly flags: readonly string[]; readonly parts: object; readonly details: object }
+  }
+}
+
+t.test(
+  'code-tests reads the tests of each data set, and pays only a program that passes them',
+  { skip: why },
+  async (t) => {
+    const app = await testApp(t, {
+      gateway: { sandboxes },
+      code: { steps: [step] },
+      share: { steps: [{ ...step, options: { score: 'share' } }] },
+    })
+    const scored = async (reward: string, samples: readonly object[]): Promise<readonly Result[]> => {
+      const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: { reward, samples } })
+      return (reply.json() as { results: Result[] }).results
+    }
+    const results = await scored(
+      'code',
+      rows.map(([, response, ground_truth]) => ({ prompt: 'p', response, ground_truth })),
+    )
+    for (const [at, [name, , , wanted]] of rows.entries())
+      t.equal(results[at]?.failure?.kind ?? results[at]?.reward, wanted, name)
+    const flagsOf = (name: string) => results[rows.findIndex(([one]) => one === name)]?.terms.tests.flags
+    t.same(flagsOf('no code'), ['no_code'])
+    t.same(flagsOf('HumanEval'), ['weak_tests'], 'a test that shares its process with the program is flagged')
+    t.same(flagsOf('verl: a function'), [])
+    const two = code('a, b = map(int, input().split())\nprint(3 if a == 1 else 6 if a else "x")')
+    const [share] = await scored('share', [{ prompt: 'p', response: two, ground_truth: lists }])
+    t.match(share, {
+      reward: 2 / 3,
+      terms: {
+        tests: {
+          parts: { compiled: 1, passed: 2 / 3 },
+          details: { tests: 3, run: 3, first_failure: 2, ended: 'ok' },
+        },
+      },
+    })
+  },
+)
+
+t.test('a reward that runs programs needs a key where other machines reach it', { skip: why }, async (t) => {
+  const open = (host: string, more: object = {}) =>
+    openGateway({
+      configs: [],
+      inline: inline(more),
+      functionFolders: [],
+      env: { KEY: 'k'.repeat(40) },
+      listens: { host },
+    })
+  await t.rejects(open('0.0.0.0'), { code: 'RG_CONFIG_INVALID', message: /define a key of scope score/ })
+  await t.rejects(open('::', { keys: { one: { env: 'KEY', scopes: ['read'] } } }), {
+    code: 'RG_CONFIG_INVALID',
+  })
+  for (const gateway of [await open('127.0.0.1'), await open('0.0.0.0', { keys: { one: { env: 'KEY' } } })])
+    await gateway.close(0)
+})
+
+t.test('mistakes about sandboxes are told with a remedy', async (t) => {
+  const refused = async (gateway: object, one: object, message: RegExp) => {
+    const error: unknown = await openGateway({
+      configs: [],
+      inline: [
+        { file: 'gateway.yaml', text: JSON.stringify(gateway) },
+        { file: 'code.yaml', text: JSON.stringify({ steps: [one] }) },
+      ],
+      functionFolders: [],
+      env: {},
+    }).catch((refusal: unknown) => refusal)
+    t.ok(error instanceof GatewayError)
+    t.match((error as GatewayError).problems.map(({ message: said }) => said).join(), message)
+  }
+  const plain = { name: 'tests', function: 'code-tests' }
+  await refused({}, plain, /runs programs; write 'sandboxes: \{local: \{\}\}' into gateway.yaml/)
+  await refused({ sandboxes }, plain, /add 'sandbox:' with one of 'local'/)
+  await refused({ sandboxes }, { ...plain, sandbox: 'locals' }, /defines no sandbox 'locals'.*'local'/)
+  await refused({ sandboxes }, { ...plain, sandbox: 'local', model: 'judge' }, /runs programs/)
+  await refused({ sandboxes }, { name: 'm', function: 'exact-match', sandbox: 'local' }, /runs none/)
+})
