@@ -110,14 +110,22 @@ const answerMark = /#{4,}[ \t]*\S|\\boxed\s*\{|<\/answer>|\bfinal answer is\b/i
 const nextTurn =
   /\n[ \t]*(?:#{1,3}[ \t]*)?(?:Question|Q|Problem|Human|User|Instruction)[ \t]*\d{0,3}[ \t]*:[ \t]*\S/
 
+/** A token that ends a turn, or the words with which a chat template begins another one. */
+const turnEnd =
+  /<(?:[|｜](?:im_end|im_start|eot_id|eom_id|end|endoftext|end_of_text|start_header_id|user|assistant|end▁of▁sentence|User|Assistant)[|｜]|\/s|end_of_turn|start_of_turn)>|\[\/?INST\]/
+const turnStart = /^\s*(?:<[|｜]\w+[|｜]>|<start_of_turn>)(?:assistant|model)?(?:<[|｜]\w+[|｜]>)?/
+
 /**
- * A text up to the next question, if an answer is marked before it: base models go on with questions and answers of
- * their own. Linear.
+ * A text up to the end of its turn: a token that ends one, or the next question if an answer is marked before it. Base
+ * models go on with questions and answers of their own. Linear.
  */
 export function firstTurn(text: string): string {
-  const marked = text.search(answerMark)
-  const next = marked < 0 ? -1 : text.slice(marked).search(nextTurn)
-  return next < 0 ? text : text.slice(0, marked + next)
+  const from = turnStart.exec(text)?.[0].length ?? 0
+  const end = text.slice(from).search(turnEnd)
+  const turn = end < 0 ? text : text.slice(0, from + end)
+  const marked = turn.search(answerMark)
+  const next = marked < 0 ? -1 : turn.slice(marked).search(nextTurn)
+  return next < 0 ? turn : turn.slice(0, marked + next)
 }
 
 const comments: readonly (readonly [string, string])[] = [
@@ -247,7 +255,7 @@ function gluedTo(text: string, place: Place): Objection | null {
   // A dash and a blank that begin a line make an item of a list.
   const begins = near.length < 12 || near.length > line.length
   const before = (begins ? line.replace(/^\s*-\s+/, '') : line).replace(/[\s$]+$|\\[[(]\s*$/, '')
-  const after = text.slice(place.end, place.end + 12).replace(/^(?:\$|\\[\])])+/, '')
+  const after = text.slice(place.end, place.end + 12).replace(/^(?:\$|\\[\])])+(?:!(?=\s|$))?/, '')
   if (
     /(?:^|[^-])-$|[+×÷/^√\d]$|\\(?:neg|lnot|sim|not|times|cdot|sqrt|pm|div|cancel|phantom|overline|sout)\{?$|[\d)}][*]$/.test(
       before,

@@ -107,7 +107,7 @@ export function followUp(after: string, another: Another): Objection | null {
       return another(word.replace(/^\(/, '')) === 'same' ? 'denied' : null
   }
   if (
-    /^\s*(?:ではな[いく]|じゃない|でもない|이\s*아니|가\s*아니|아님|не\b|нет|不是|不对|是错|错|아니|nicht|pas\b|no\s+es)|\bwith\s+(?:a\s+)?(?:probability|chance|likelihood)\b|\b\d+\s*%\s+(?:sure|certain|likely|confident)/iu.test(
+    /^\s*(?:では(?:な[いく]|あり|ござ)|じゃ(?:な[いく]|あり)|でもない|で(?:はない|ない)|(?:은|는|이|가)?\s*(?:아니|아닙|아님|아녜|틀)|не\b|нет|不是|不对|不正确|是错|错|有误|nicht|niet\b|inte\b|ikke\b|değil|नहीं|नही|ليس|نیست|নয়|pas\b|no\s+es)|\bwith\s+(?:a\s+)?(?:probability|chance|likelihood)\b|\b\d+\s*%\s+(?:sure|certain|likely|confident)/iu.test(
       rest,
     )
   )

@@ -21,7 +21,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
         under_no_circumstances unlike without versus wrongly incorrectly falsely mistakenly erroneously no_longer
         neither_is ruled_out rule_out rules_out ruling_out eliminate eliminates eliminated reject rejects rejected
         exclude excludes excluded discard discarded refused refuted avoid nie nunca jamais niemals pas keineswegs keinesfalls mitnichten nullement aucunement nada_de no_es no_son nicht kein keine non_è n.est_pas
-        ne_est_pas não_é не 不是 并非 不等于 不为 不会是 绝不是 别选 不选 排除 ではない ليس disproved dismissed`)})(?:[\\s,]+(?:${filler}|have|has|had|get)){0,5}[\\s,:]*$`,
+        ne_est_pas não_é не 不是 并非 不等于 不为 不会是 绝不是 别选 不选 排除 ではない ليس disproved dismissed disprove disproves refute refutes contradicts contradict không_phải không_là bukan ไม่ใช่ niet inte ikke nie_jest není nu_este ليست לא`)})(?:[\\s,]+(?:${filler}|have|has|had|get)){0,5}[\\s,:]*$`,
       'iu',
     ),
   ],
@@ -141,6 +141,18 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
     /\b(?:I|we)(?:\s+am|['’‘]m|\s+are|['’‘]re)?\s+(?:really\s+|honestly\s+|just\s+|only\s+|merely\s+)?(?:not\s+(?:at\s+all\s+|entirely\s+|very\s+|completely\s+|really\s+)?(?:sure|certain|confident)|unsure|uncertain|guess(?:ing)?|wonder(?:ing)?|gambl(?:e|ing)|bet(?:ting)?|speculat(?:e|ing))\b/iu,
   ],
   ['denied', aside],
+  [
+    'denied',
+    /\b(?:(?:for|of|to|from|in)\s+(?:a|an|the|my|our|some)?\s*(?:other|another|different|previous|earlier|unrelated|similar)|(?:another|(?:a|some)\s+different|an?\s+unrelated))\s+(?:problem|question|exercise|task|puzzle|example|instance|test|row|sample)\b|(?:^|\n)\W*(?:\w+\s+)?(?:previous|earlier|old|first|failed|abandoned|discarded|rejected)\s+(?:\([^)\n]{1,30}\)\s+)?(?:attempt|try|guess|answer|draft|version|idea|thought)s?\s*[:：]|\b(?:the\s+)?(?:assertion|proposition|hypothesis|supposition|assumption|notion|idea|claim)\s+that\b/iu,
+  ],
+  [
+    'doubted',
+    /\bwith\s+(?:a\s+)?(?:probability\s+(?:of\s+)?\d[\d./]*%?,|\d+\s*\\?%\s+(?:probability|chance|confidence|certainty|likelihood))|\b(?:cannot|can['’]t|could\s+not|couldn['’]t|unable\s+to|hard\s+to|impossible\s+to|failed\s+to)\s+(?:decide|choose|tell|say|determine|distinguish|know)\b/iu,
+  ],
+  [
+    'conditional',
+    /\b(?:it|that|this|(?:the|my)\s+(?:answer|result|value))\s+(?:all\s+)?depends\b|\bif\b[^.!?]{0,120}\b(?:had|were)\b[^.!?]{0,120}\bwould\s+(?:be|have\s+been)\s*$/iu,
+  ],
   [
     'extended',
     /\b(?:twice|half|double|triple|thrice|(?:square|cube|(?:square|cube)\s+root|root|negative|opposite|inverse|reciprocal|negation|double|half|complement|logarithm|factorial)\s+of|(?:more|less)\s+than|times)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:answer|result|solution)\s+(?:is|are|was|equals?|would\s+be|must\s+be)\b/iu,

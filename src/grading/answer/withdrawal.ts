@@ -13,7 +13,7 @@ const isNot = `(?:${be}(?:\\s+\\w+ly)?\\s+not|\\s+(?:is|was|are|were)n${apostrop
 const adverbs = `(?:\\s+(?:\\w+ly|so|all|just|still|also|quite|very|a|the|in\\s+fact)){0,3}`
 const right = `(?:right|correct|true|accurate|so|(?:the|my|a)\\s+(?:right|correct|final|real|actual|true|valid)?\\s*${answerWord})`
 
-const fails = `(?:fails?(?!\\s+to\\s)|failed|(?:do|does|did)(?:n${apostrophe}t|\\s+not)\\s+(?:match|work|hold|fit|add\\s+up|check\\s+out|agree|balance|come\\s+out)|(?:is|are)\\s+off\\b|contradiction|impossible|different\\s+(?:total|result|value|number|answer)|went\\s+wrong)`
+const fails = `(?:fails?(?!\\s+to\\s)|failed|(?:do|does|did)(?:n${apostrophe}t|\\s+not)\\s+(?:match|work|hold|fit|add\\s+up|check\\s+out|agree|balance|come\\s+out|satisfy)|(?:is|are)\\s+(?:off|not\\s+satisfied|violated)\\b|violates|contradiction|impossible|different\\s+(?:total|result|value|number|answer)|went\\s+wrong)`
 /** A sentence about a check, or whose sentence before is about one. */
 const check =
   /\b(?:check|checks|checking|verif(?:y|ying|ication)|test|testing|proof|plug(?:ging)?|substitut\w+)\b/i

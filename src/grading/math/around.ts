@@ -1,6 +1,8 @@
+import type { Another } from '../answer/wording.ts'
 import { OverBudget } from './budget.ts'
 import { isRounded } from './chain.ts'
 import { equalAnswers } from './compare.ts'
+import { type Expression, namesIn } from './expression.ts'
 import { readAnswer } from './read-answer.ts'
 import { functionNames, symbolNames, synonyms } from './vocabulary.ts'
 
@@ -39,7 +41,10 @@ const usual = { precision: 6, strict: true, relationAsSet: false }
 /** Whether two texts are answers that differ. False if one of them cannot be read. */
 export function differ(one: string, other: string): boolean {
   const [a, b] = [readAnswer(one), readAnswer(other)]
-  if (a === null || b === null) return false
+  return a !== null && b !== null && areDifferent(a, b)
+}
+
+function areDifferent(a: Expression, b: Expression): boolean {
   try {
     return equalAnswers(a, b, usual) === null && equalAnswers(b, a, usual) === null && !isRounded(a, b)
   } catch (error) {
@@ -59,4 +64,80 @@ export function isReplaced(answer: string, after: string): boolean {
   const [, dollars, brackets, bare] = alternative.exec(near) ?? []
   const others = [dollars ?? brackets ?? bare, ...Array.from(near.matchAll(correction), ([, found]) => found)]
   return others.some((other) => other !== undefined && differ(answer, other.replace(/[.,]+$/, '')))
+}
+
+const formula =
+  /(?<!\\)\$\$([^$]{1,400})\$\$|(?<!\\)\$([^$\n]{1,300}?)(?<!\\)\$|\\\(([^\n]{1,300}?)\\\)|\\\[([^\]]{1,400}?)\\\]|\\boxed\s?\{((?:[^{}]|\{[^{}]{0,100}\}){1,300})\}/g
+const mostFormulas = 200
+/** A relation other than one equals sign after a name. */
+const relating = /[<>≤≥≠≈∈]|\\(?:n?eq|ne|lt|gt|le|ge|leq|geq|leqslant|geqslant|approx|in|to|equiv|mid)(?![a-z])/
+const named = /^\s*(?:[A-Za-z](?:_\{?\w{1,5}\}?)?|\\text\{[^{}]{1,30}\})\s*=\s*([^=]+)$/
+const [sameMark, otherMark] = ['7000000001', '7000000002']
+
+/** A text whose formulas are numbers that tell the same answer from another one, for readers of prose. */
+export interface Marked {
+  readonly text: string
+  readonly another: Another
+}
+
+/**
+ * The text after an answer with a number for each formula that is an answer of its kind: the readers of prose then
+ * know what it says of them. `isOpen`: the text begins within a formula. Linear.
+ */
+export function marked(answer: string, following: string, isOpen: boolean): Marked {
+  const own = readAnswer(answer)
+  if (own === null) return { text: following, another: () => null }
+  const kind = kindOf(own)
+  const sort = (content: string): 'same' | 'other' | null => {
+    const written = named.exec(content)?.[1] ?? content
+    const isRelated = relating.test(written) || written.includes('=')
+    if (isRelated !== (kind === 'relation')) return null
+    const read = readAnswer(written.replace(/[\s.,;]+$/, ''))
+    if (read === null || kindOf(read) !== kind) return null
+    return areDifferent(own, read) ? 'other' : 'same'
+  }
+  const start = isOpen ? (/^[^$\n]{0,200}\$+/.exec(following)?.[0].length ?? 0) : 0
+  let count = 0
+  const replaced = following.slice(start).replace(formula, (all, ...groups: (string | undefined)[]) => {
+    const content = groups.slice(0, 5).find((group) => group !== undefined) ?? ''
+    if (isPrice(content)) return all
+    const found = ++count > mostFormulas ? null : sort(content)
+    if (found !== null) return ` ${found === 'same' ? sameMark : otherMark} `
+    return content.includes('=') || relating.test(content) ? ' = ' : ' '
+  })
+  return {
+    text: following.slice(0, start) + replaced,
+    another(text) {
+      const digits = /^[-−]?\\?\$?\d[\d.,/]*/.exec(text)?.[0]
+      if (digits === undefined) {
+        const letter = kind === 'letter' ? /^\(?([A-J])(?![\p{L}\p{N}'’])/u.exec(text)?.[1] : undefined
+        return letter === undefined ? null : answer.includes(letter) ? 'same' : 'other'
+      }
+      if (digits.startsWith(sameMark)) return 'same'
+      if (digits.startsWith(otherMark)) return 'other'
+      return kind === 'number' ? sort(digits.replace(/^-?\\?\$/, '').replace(/[.,/]+$/, '')) : null
+    },
+  }
+}
+
+/** Which expressions can stand for the same answer. */
+function kindOf(of: Expression): 'number' | 'letter' | 'relation' | 'term' | 'collection' {
+  if (of.kind === 'relation') return 'relation'
+  if (of.kind === 'symbol' && /^[A-J]$/.test(of.name)) return 'letter'
+  if (/^(?:list|set|tuple|matrix|combination)$/.test(of.kind)) return 'collection'
+  return namesIn(of).length === 0 ? 'number' : 'term'
+}
+
+/** The text between two dollar prices. */
+const isPrice = (content: string): boolean =>
+  /^\d/.test(content) && /[A-Za-z]{2,}[\s,]+[A-Za-z]{2,}/.test(content.replace(/\\[A-Za-z]+/g, ' '))
+
+const rival =
+  /(?:(?<!\\)\$([^$\n]{1,200})\$|\\\(([^\n]{1,200}?)\\\)|(?<![\d.,])(-?\d[\d.,/]{0,20}))[\s,]*(?:(?:or|oder|ou|или|或者?)(?:\s+(?:else|maybe|perhaps|possibly|even|also|it\s+is|rather))?|(?<=\bbetween\b[^.!?\n]{0,300})and)[\s$\\([*]*$/iu
+
+/** Whether another answer is put beside this one right before it: `between 41 and \boxed{42}`. */
+export function hasRivalBefore(answer: string, before: string): boolean {
+  const [, dollars, brackets, bare] = rival.exec(before.slice(-300)) ?? []
+  const other = dollars ?? brackets ?? bare
+  return other !== undefined && differ(answer, other)
 }

@@ -1,8 +1,9 @@
 import { firstTurn, objectionAround, withoutComments } from '../answer/final-answer.ts'
+import { followUp } from '../answer/follow-up.ts'
 import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
 import { boxContent, lastBox } from '../latex.ts'
 import { afterThink, isNested } from '../tags.ts'
-import { differ, isPartOfFormula, isReplaced } from './around.ts'
+import { differ, hasRivalBefore, isPartOfFormula, isReplaced, marked } from './around.ts'
 import { lastExpression } from './last-expression.ts'
 import { readAnswer } from './read-answer.ts'
 
@@ -92,13 +93,10 @@ export interface Unstated {
   readonly reason: string
 }
 
-const noOther = (): null => null
-/** Expressions are compared elsewhere: a list of them may be one answer. */
 const anyExpression = {
   isVerbatim: true,
   read: (text: string) => ({ answer: text, rest: '' }),
   same: () => true,
-  another: noOther,
 }
 
 /** A statement, and what of the text belongs to it. `rest` follows it in its line. */
@@ -134,10 +132,20 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
     isClosed: isBox,
     text: statement.words,
   }
-  const objection = objectionAround(text, place, { answer: '', rest }, anyExpression)
-  if (objection !== null && objection !== 'several_answers') return { reason: objection }
-  if (isBox && isPartOfFormula(text, start, end)) return { reason: 'extended' }
   const answer = statement.expression ?? statement.words
+  const following = text.length - end > 2 * longestResponse ? ends(text.slice(end)) : text.slice(end)
+  const { text: after, another } = marked(answer, following, isBox && isInFormula(text, start))
+  const objection = objectionAround(
+    text.slice(0, end) + after,
+    place,
+    { answer: '', rest: rest === '' ? '' : marked(answer, rest, false).text },
+    { ...anyExpression, another },
+  )
+  // What stands before an answer may be another item of a list.
+  if (objection !== null && (objection !== 'several_answers' || followUp(after, another) !== null))
+    return { reason: objection }
+  if (hasRivalBefore(answer, text.slice(Math.max(0, start - 400), start))) return { reason: 'several_answers' }
+  if (isBox && isPartOfFormula(text, start, end)) return { reason: 'extended' }
   if (isReplaced(answer, isBox ? text.slice(end) : rest + text.slice(end))) return { reason: 'withdrawn' }
   if (isBox && besides(text, start, end).some((other) => differ(answer, other)))
     return { reason: 'several_answers' }
@@ -145,6 +153,16 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
   // A rule that reads only boxes still knows what else announces an answer.
   const later = boxOnly ? announcedAfter(text, end) : null
   return later !== null && differ(answer, later) ? { reason: 'contradiction' } : statement
+}
+
+/** The ends of a very long text. */
+const ends = (text: string): string => `${text.slice(0, longestResponse)}\n${text.slice(-longestResponse)}`
+
+/** Whether a dollar sign before a place is not closed yet. Constant time. */
+function isInFormula(text: string, start: number): boolean {
+  const before = text.slice(Math.max(0, start - 1000), start)
+  const paragraph = before.slice(before.lastIndexOf('\n\n') + 1)
+  return ((paragraph.match(/(?<!\\)\$+/g)?.length ?? 0) & 1) === 1
 }
 
 const number = String.raw`[-−]?\$?\d[\d.,/]*\$?`
