@@ -17,7 +17,7 @@ export default defineRule({
   parts: ['accuracy', 'format'],
   score({ sample: { response }, truth: { wanted, read }, options: { mode } }) {
     const text = mode === 'published' ? response : trimSpace(response)
-    const shaped = isShaped(text)
+    const shaped = isShaped(text, mode === 'published' ? /\\boxed\{/ : /\\boxed\s{0,9}\{/)
     if (mode === 'published' || read === null) {
       const extracted = boxed(response) ?? 'None'
       return verdict(primeGrade(extracted, wanted, true), shaped, extracted)
@@ -42,11 +42,11 @@ function boxed(text: string): string | null {
   return box === null ? null : trimSpace(box.slice('\\boxed{'.length, -1))
 }
 
-/** The whole text has the form `<think>...</think>...\boxed{...}...`. */
-function isShaped(text: string): boolean {
+/** Whether the whole text has the form `<think>...</think>...\boxed{...}...`. */
+function isShaped(text: string, boxOpening: RegExp): boolean {
   const end = text.startsWith('<think>') ? text.indexOf('</think>', '<think>'.length) : -1
-  const box = end < 0 ? -1 : text.indexOf('\\boxed{', end)
-  return box >= 0 && text.includes('}', box)
+  const box = end < 0 ? -1 : text.slice(end).search(boxOpening)
+  return box >= 0 && text.includes('}', end + box)
 }
 
 const isBlankThinking = (text: string): boolean =>

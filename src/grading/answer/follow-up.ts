@@ -154,7 +154,7 @@ const concession =
 const dependent =
   /^[^.!?;:]{0,40}?(?:\b(?:as|so)\s+long\s+as|\bin\s+(?:the\s+)?(?:case|event)\s+(?:of|that)|\bin\s+the\s+(?:best|worst)\s+case|\bdepend(?:s|ing)\s+on|\bsubject\s+to|\bon\s+(?:the\s+)?condition|\bcontingent\s+on)\b/iu
 const undecided =
-  /^[\s,;–—(-]*(?:but\s+)?(?:I\s+(?:suppose|guess|reckon)\b|I\s+(?:think|believe)\b[\s,]*(?:but|though)\b|who\s+knows\b|to\s+be\s+(?:confirmed|checked|verified|determined|decided)\b|(?:needs?|awaiting|pending)\s+(?:\w+\s+)?(?:check|confirm|verif|review)|(?:unverified|unchecked|unconfirmed|placeholder|rejected|retracted|withdrawn)\b)/iu
+  /^[\s,;–—(-]*(?:but\s+)?(?:(?:is|was)\s+what\s+(?:an?|some|most|many|the|my)\s+[^.!?]{1,60}\b(?:would|might|could|may|will|says?|thinks?|claims?|writes?|wants?)\b|(?:should|must|has\s+to|needs\s+to|ought\s+to)\s+(?:be|get)\s+(?:replaced|changed|corrected|ignored|disregarded|discarded|fixed|removed|deleted|swapped|rejected)|is\s+(?:just|only|merely|but)?\s*(?:an?|the)\s+(?:intermediate|partial|preliminary|provisional|temporary|rough)\b|(?:was|is)\s+my\s+(?:first|initial|previous|old|earlier)\b|for\s+some\b|I\s+(?:suppose|guess|reckon)\b|I\s+(?:think|believe)\b[\s,]*(?:but|though)\b|who\s+knows\b|to\s+be\s+(?:confirmed|checked|verified|determined|decided)\b|(?:needs?|awaiting|pending)\s+(?:\w+\s+)?(?:check|confirm|verif|review)|(?:unverified|unchecked|unconfirmed|placeholder|rejected|retracted|withdrawn)\b)/iu
 
 /** Words and signs between an answer and another one. */
 const connecting =

@@ -38,7 +38,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'inequality',
-    /\b(?:at\s+(?:the\s+)?(?:most|least)|up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|(?:upwards|north|south)\s+of|in\s+the\s+(?:neighbou?rhood|vicinity|region|ballpark)\s+of|somewhere\s+(?:around|near|close\s+to)|something\s+like|in\s+the\s+(?:low|mid|high|upper|lower)|(?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|negative|cube|power|root|logarithm)s?\s+of|(?:numbers?|integers?|figures?|values?)\s+(?:with|having|near|like|such\s+as|ending\s+(?:in|with)|beginning\s+with|starting\s+(?:with|at|from)|before|after|around|close\s+to|following|preceding|containing)|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/iu,
+    /\b(?:at\s+(?:the\s+)?(?:most|least)|up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|(?:upwards|north|south)\s+of|in\s+the\s+(?:neighbou?rhood|vicinity|region|ballpark)\s+of|somewhere\s+(?:around|near|close\s+to)|something\s+like|in\s+the\s+(?:low|mid|high|upper|lower)|(?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|negative|cube|power|root|logarithm)s?\s+of|(?:numbers?|integers?|figures?|values?)\s+(?:with|having|near|like|such\s+as|ending\s+(?:in|with)|beginning\s+with|starting\s+(?:with|at|from)|before|after|around|close\s+to|following|preceding|containing)|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|(?:two|three|four|five|six|seven|eight|nine|ten|\d{1,4})\s+times|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/iu,
   ],
   [
     'doubted',
@@ -70,7 +70,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    /\b(?:(?:for\s+(?:example|instance)|e\.?g\.?|such\s+as|(?<!\b(?:I|we|to|would|will|can|must|should)\s)say),?\s*(?:one|you|we)?\s*(?:could|can|may|might)?\s*(?:write|put|say|end|answer)?|(?:sample|example|dummy|fake|placeholder|made-up)\s+(?:output|answer|reply|response|value|number|line|text)\b[^.]{0,40}|(?:expected|required|right)\s+(?:format|form)\s+(?:is|would\s+be)|example\s+of\s+(?:the|a|an)\s+(?:\w+\s+)?(?:format|form|output|answer|reply)|your\s+(?:final\s+)?(?:answer|reply|response|output)\s+(?:(?:should|must|has\s+to|needs\s+to)\b[^.]{0,30}|as|like|in\s+the\s+form)|decoy[^.]{0,30}|end\s+with\s+e\.?g\.?|a\s+line\s+such\s+as)\s*[,:：]*\s*$/iu,
+    /\b(?:(?:for\s+(?:example|instance)|e\.?g\.?|such\s+as|(?<!\b(?:I|we|to|would|will|can|must|should)\s)say),?\s*(?:one|you|we)?\s*(?:could|can|may|might)?\s*(?:write|put|say|end|answer)?|(?:sample|example|dummy|fake|placeholder|made-up)\s+(?:output|answer|reply|response|value|number|line|text)\b[^.]{0,40}|(?:expected|required|right)\s+(?:format|form)\s+(?:is|would\s+be)|example\s+of\s+(?:the|a|an)\s+(?:\w+\s+)?(?:format|form|output|answer|reply)|your\s+(?:final\s+)?(?:answer|reply|response|output)\s+(?:(?:should|must|has\s+to|needs\s+to)\b[^.]{0,30}|as|like|in\s+the\s+form)|decoy[^.]{0,30}|end\s+with\s+e\.?g\.?|a\s+line\s+such\s+as|\b(?:write|put|give|state|say|type|print|output|formatted|written)\s+(?:\w+\s+){0,4}(?:like|as)(?:\s+this)?)\s*[,:：]*\s*$/iu,
   ],
 ]
 
@@ -171,6 +171,10 @@ const leadsOverLine = new RegExp(
   'i',
 )
 
+/** An announcement within a sentence. */
+const splice =
+  /\s(?:so|thus|hence|therefore)?\s*(?:it|(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|result))\s+is[\s:]*$/i
+
 const clauseBreak =
   /[;:—–]\s(?!\s*["“'‘«])|,\s+(?:so|but|then|hence|thus|therefore|which|and|we|the|it)\b|\b(?:so|therefore|thus|hence|then|but|because|since|however|instead|consequently)\b|[⇒→]|=>/giu
 const sentenceEnd = /[.!?](?=\s)|[。！？]|\|[ \t]*\n|\n\s*\n/g
@@ -195,6 +199,9 @@ export function leadIn(before: string, announced = ''): Objection | null {
   const words = sentence.slice(-100)
   if (disguised.test(words)) return 'denied'
   if (words !== '') for (const [objection, pattern] of leads) if (pattern.test(words)) return objection
+  // "I do not believe that so it is ..."
+  const spliced = splice.exec(words)
+  if (spliced !== null && leads[0]?.[1].test(words.slice(0, spliced.index))) return 'denied'
   // A line of its own begins a new clause, unless the line before leads on to it.
   if (gap.includes('\n') && !leadsOverLine.test(sentence)) return null
   const clause = `${sentence.slice(lastEnd(sentence.replace(/[:：]$/, ' '), clauseBreak))}${gap === '' ? '' : ' '}${announced}`

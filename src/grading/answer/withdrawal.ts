@@ -7,7 +7,7 @@ const longestSentence = 400
 
 const start = `^[\\s*_>#"'“”(\\-–—.…¹²³†‡\\d\\]]{0,12}(?:(?:user|human|assistant|system|teacher|tutor|student|judge|grader|reviewer|critic|q|a|me)\\s*:\\s*)?(?:(?:but|and|so|well|ok|okay|oh|ah|um|uh|hm+|however|also|or|p\\.?s\\.?|note|edit|update)[\\s,:.!]+){0,3}`
 const answerWord = `(?:answer|value|number|result|option|choice|letter|solution|total|box)`
-const referent = `(?:all\\s+of\\s+(?:this|that)|(?:the|my|our|this|that)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+(?:(?:statement|claim|conclusion|line)\\s+)?above|the\\s+(?:above|previous)\\s+(?:statement|claim|conclusion|line)|this|that|it)`
+const referent = `(?:all\\s+of\\s+(?:this|that)|(?:the|my|our|this|that)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+(?:(?:statement|claim|conclusion|line)\\s+)?above|the\\s+(?:above|previous)\\s+(?:statement|claim|conclusion|line)|the\\s+(?:quotation|quote|statement|reply|response|box|line)(?:\\s+above)?|this|that|it)`
 const be = `(?:\\s+(?:is|was|are|were|would\\s+be|must\\s+be|has\\s+to\\s+be|seems|looks)|${apostrophe}s)`
 const isNot = `(?:${be}(?:\\s+\\w+ly)?\\s+not|\\s+(?:is|was|are|were)n${apostrophe}t|\\s+ain${apostrophe}t|\\s+(?:can(?:not|${apostrophe}t)|could(?:n${apostrophe}t|\\s+not)|must\\s+not|do(?:es)?(?:n${apostrophe}t|\\s+not))(?:\\s+(?:\\w+ly|possibly))?\\s+(?:be|seem|look|sound))`
 const adverbs = `(?:\\s+(?:\\w+ly|so|all|just|still|also|quite|very|a|the|in\\s+fact)){0,3}`
@@ -94,6 +94,7 @@ const withdrawing = [
     'iu',
   ),
   /^\W*(?:is|are|was|were)\s+(?:not|wrong|false|incorrect)\b/iu,
+  /^\W*(?!(?:Nothing|Which|What|Who|Everyone|Everything)\b)[A-Z][a-z]{2,11}\s+(?:is|was)\s+(?:\w+ly\s+)?(?:wrong|mistaken|incorrect)\b/u,
   /^\W*(?:or\s+it\s+is\b|(?:or\s+)?(?:it|the\s+answer|this)\s+(?:could|might|may)\s+(?:also|equally|(?:just\s+)?as\s+well)\s+be\b|alternatively,?\s+(?:it|the\s+answer)\s+(?:is|may|might|could)\b)(?!\s+(?:be\s+)?(?:written|expressed|given|simplified|approximated|stated|seen|found))/iu,
   /(?:^|[\s「“"，,])(?:不[，,。]|不对|不是这样|错了|更正|抱歉|其实|应该是|等等|いや|正しくは|訂正|実は|아니[,요]|정정|사실은|нет[,.]|извините|на\s+самом\s+деле|неверно)/iu,
   new RegExp(

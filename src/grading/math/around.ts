@@ -67,8 +67,11 @@ export function isReplaced(answer: string, after: string): boolean {
 }
 
 const formula =
-  /(?<!\\)\$\$([^$]{1,400})\$\$|(?<!\\)\$([^$\n]{1,300}?)(?<!\\)\$|\\\(([^\n]{1,300}?)\\\)|\\\[([^\]]{1,400}?)\\\]|\\boxed\s?\{((?:[^{}]|\{[^{}]{0,100}\}){1,300})\}/g
+  /(?<!\\)\$\$([^$]{1,400})\$\$|(?<!\\)\$((?:\\\$|[^$\n]){1,300}?)(?<!\\)\$|\\\(([^\n]{1,300}?)\\\)|\\\[([^\]]{1,400}?)\\\]|\\boxed\s?\{((?:[^{}]|\{[^{}]{0,100}\}){1,300})\}/g
 const mostFormulas = 200
+/** Words after which a formula is the answer, or is said not to be. */
+const meaning =
+  /\b(?:(?:answer|result|solution)\s+(?:is|was|should\s+be|must\s+be|would\s+be|should\s+have\s+been)(?:\s+(?:now|actually|really|in\s+fact|therefore|thus|instead))?|not|instead\s+of|rather\s+than|replaced\s+(?:by|with)|corrected\s+to|changed\s+to)\s*[:：]?\s*$/iu
 /** A relation other than one equals sign after a name. */
 const relating = /[<>≤≥≠≈∈]|\\(?:n?eq|ne|lt|gt|le|ge|leq|geq|leqslant|geqslant|approx|in|to|equiv|mid)(?![a-z])/
 const named = /^\s*(?:[A-Za-z](?:_\{?\w{1,5}\}?)?|\\text\{[^{}]{1,30}\})\s*=\s*([^=]+)$/
@@ -88,29 +91,41 @@ export function marked(answer: string, following: string, isOpen: boolean): Mark
   const own = readAnswer(answer)
   if (own === null) return { text: following, another: () => null }
   const kind = kindOf(own)
-  const sort = (content: string): 'same' | 'other' | null => {
-    const written = named.exec(content)?.[1] ?? content
+  /** `isMeant`: the words before it say that it is the answer, or is not. */
+  const sort = (content: string, isMeant = false): 'same' | 'other' | null => {
+    const whole = content.replace(/[\s.,;]+$/, '')
+    const written = named.exec(whole)?.[1] ?? whole
     const isRelated = relating.test(written) || written.includes('=')
-    if (isRelated !== (kind === 'relation')) return null
-    const read = readAnswer(written.replace(/[\s.,;]+$/, ''))
+    if (isRelated !== (kind === 'relation') && !isMeant) return null
+    const read = readAnswer(isMeant ? whole : written)
+    if (isMeant && (read === null || kindOf(read) !== kind))
+      return whole.replace(/[\s{}]/g, '') === answer.replace(/[\s{}]/g, '') || (read && !areDifferent(own, read))
+        ? 'same'
+        : 'other'
     if (read === null || kindOf(read) !== kind) return null
     return areDifferent(own, read) ? 'other' : 'same'
   }
   const start = isOpen ? (/^[^$\n]{0,200}\$+/.exec(following)?.[0].length ?? 0) : 0
   let count = 0
-  const replaced = following.slice(start).replace(formula, (all, ...groups: (string | undefined)[]) => {
-    const content = groups.slice(0, 5).find((group) => group !== undefined) ?? ''
-    if (isPrice(content)) return all
-    const found = ++count > mostFormulas ? null : sort(content)
-    if (found !== null) return ` ${found === 'same' ? sameMark : otherMark} `
-    return content.includes('=') || relating.test(content) ? ' = ' : ' '
-  })
+  const rest = following.slice(start)
+  let replaced = ''
+  let at = 0
+  for (const { 0: all, 1: a, 2: b, 3: c, 4: d, 5: e, index } of rest.matchAll(formula)) {
+    const content = a ?? b ?? c ?? d ?? e ?? ''
+    if (isPrice(content)) continue
+    const isMeant = meaning.test(rest.slice(Math.max(0, index - 40), index))
+    const found = ++count > mostFormulas ? null : sort(content, isMeant)
+    replaced += rest.slice(at, index)
+    at = index + all.length
+    if (found !== null) replaced += ` ${found === 'same' ? sameMark : otherMark}`
+    else replaced += content.includes('=') || relating.test(content) ? ' = ' : ' '
+  }
   return {
-    text: following.slice(0, start) + replaced,
+    text: following.slice(0, start) + replaced + rest.slice(at),
     another(text) {
       const digits = /^[-−]?\\?\$?\d[\d.,/]*/.exec(text)?.[0]
       if (digits === undefined) {
-        const letter = kind === 'letter' ? /^\(?([A-J])(?![\p{L}\p{N}'’])/u.exec(text)?.[1] : undefined
+        const letter = kind === 'letter' ? /^\(?([A-J])(?![\p{L}\p{N}'’]|(?<=[AI])\s+\p{Ll})/u.exec(text)?.[1] : undefined
         return letter === undefined ? null : answer.includes(letter) ? 'same' : 'other'
       }
       if (digits.startsWith(sameMark)) return 'same'
@@ -134,6 +149,14 @@ const isPrice = (content: string): boolean =>
 
 const rival =
   /(?:(?<!\\)\$([^$\n]{1,200})\$|\\\(([^\n]{1,200}?)\\\)|(?<![\d.,])(-?\d[\d.,/]{0,20}))[\s,]*(?:(?:or|oder|ou|или|或者?)(?:\s+(?:else|maybe|perhaps|possibly|even|also|it\s+is|rather))?|(?<=\bbetween\b[^.!?\n]{0,300})and)[\s$\\([*]*$/iu
+
+/** Whether the sentence after an answer names another one. */
+export function namesAnother({ text, another }: Marked): boolean {
+  const [sentence = ''] = text.slice(0, 300).split(/[.!?](?=\s|$)|\n/, 1)
+  return Array.from(sentence.matchAll(/(?<![\p{L}\p{N}.,^_-])-?\$?\d[\d.,/]*/gu)).some(
+    ({ index }) => another(sentence.slice(index)) === 'other',
+  )
+}
 
 /** Whether another answer is put beside this one right before it: `between 41 and \boxed{42}`. */
 export function hasRivalBefore(answer: string, before: string): boolean {

@@ -40,7 +40,7 @@ export function isRounded(exact: Expression, approximation: Expression): boolean
 interface Value {
   readonly exact: Rational | null
   readonly near: number
-  /** Places after the point, or null if it is no decimal. */
+  /** Places after the point, or null if it is not written as a decimal. */
   readonly places: number | null
 }
 
@@ -56,7 +56,7 @@ function numberOf(of: Expression): Value | null {
     const exact = exactValue(of)
     const near = exact === null ? constantValue(of) : null
     if (exact === null && (near === null || near.im !== 0)) return null
-    const places = of.kind === 'number' ? of.decimals : null
+    const places = of.kind === 'number' ? (of.decimals ?? (of.value.d === 1n ? 0 : null)) : percentPlaces(of)
     return { exact, near: exact === null ? (near?.re ?? 0) : toNumber(exact), places }
   } catch (error) {
     if (error instanceof OverBudget) return null
@@ -64,18 +64,22 @@ function numberOf(of: Expression): Value | null {
   }
 }
 
+/** `25\%` has two places. */
+const percentPlaces = (of: Expression): number | null =>
+  of.kind === 'percent' && of.of.kind === 'number' ? (of.of.decimals ?? 0) + 2 : null
+
 const sameNumber = (a: readonly Value[], b: readonly Value[]): boolean =>
   a.some((one) => b.some((other) => isSame(one, other) || isNear(one, other, 1)))
 
 function isSame(a: Value, b: Value): boolean {
   if (a.exact && b.exact) return equal(a.exact, b.exact)
-  return Math.abs(a.near - b.near) <= 1e-9 * Math.max(Math.abs(a.near), Math.abs(b.near))
+  return Math.abs(a.near - b.near) <= 1e-9 * Math.max(Math.abs(a.near), Math.abs(b.near), 1e-4)
 }
 
 /** A whole number approximates only where `fewest` is 0. */
 function isNear(a: Value, b: Value, fewest: number): boolean {
-  const places = b.places ?? 0
-  return places >= fewest && Math.abs(a.near - b.near) <= 0.5 * 10 ** -places * (1 + 1e-9)
+  const { places } = b
+  return places !== null && places >= fewest && Math.abs(a.near - b.near) <= 0.5 * 10 ** -places * (1 + 1e-9)
 }
 
 function withoutUnits(of: Expression, degrees: boolean): Expression {

@@ -71,7 +71,7 @@ abstract class TermReader extends AtomReader {
     const spaced = this.peek()?.spaced === true
     const isNumber = this.peek()?.kind === 'number'
     const next = this.factor()
-    if (!isNumber || isImaginary(value)) return this.mixed(value, next)
+    if (!isNumber || isImaginary(value) || isFactorial(value)) return this.mixed(value, next)
     // `1 1/2` is the only case of two adjacent numbers.
     if (value.kind !== 'number' || !spaced || next.kind !== 'number' || !this.takes('/')) throw notMathematics
     return this.mixed(value, { kind: 'quotient', over: next, under: this.factor() })
@@ -82,7 +82,7 @@ abstract class TermReader extends AtomReader {
     const token = this.peek()
     if (token === undefined || after.kind === 'percent') return false
     if (token.kind === 'number')
-      return after.kind === 'number' || after.kind === 'quotient' || isImaginary(after)
+      return after.kind === 'number' || after.kind === 'quotient' || isImaginary(after) || isFactorial(after)
     if (token.kind === 'name')
       return !(token.text === 'U' && (after.kind === 'tuple' || after.kind === 'set'))
     if (token.kind === 'command')
@@ -174,6 +174,8 @@ abstract class TermReader extends AtomReader {
 }
 
 const isImaginary = (of: Expression): boolean => of.kind === 'constant' && of.name === 'i'
+
+const isFactorial = (of: Expression): boolean => of.kind === 'call' && of.name === 'factorial'
 
 /** Bases in words: `204_{\text{five}}`. */
 const bases: ReadonlyMap<string, number> = new Map(

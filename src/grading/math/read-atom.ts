@@ -110,10 +110,11 @@ export abstract class AtomReader extends Cursor {
     throw notMathematics
   }
 
-  /** A list, or a fraction of plain TeX: `{1 \over 2}`. */
+  /** A list, or a fraction or binomial of plain TeX: `{1 \over 2}`, `{5 \choose 2}`. */
   protected fraction(): Expression {
     const over = this.list()
-    return this.takesCommand('over') ? { kind: 'quotient', over, under: this.list() } : over
+    if (this.takesCommand('over')) return { kind: 'quotient', over, under: this.list() }
+    return this.takesCommand('choose') ? { kind: 'call', name: 'binom', args: [over, this.list()] } : over
   }
 
   private brackets(open: '(' | '['): Expression {

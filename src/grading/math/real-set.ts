@@ -11,6 +11,7 @@ export function punctured(of: Expression): Expression | null {
   const [from, without] = difference(of)
   const points = without?.kind === 'set' ? sorted(without.items) : null
   const intervals = from && intervalsOf(from)
+  if (intervals && without && without.kind !== 'set') return outside(intervals, intervalsOf(without))
   if (!points || points.length === 0 || !intervals) return null
   const parts = intervals.flatMap((interval) => cut(interval, points))
   return parts.length === 1 && parts[0] ? parts[0] : { kind: 'combination', op: 'union', parts }
@@ -34,6 +35,30 @@ function intervalsOf(of: Expression): readonly Interval[] | null {
   if (of.kind !== 'combination' || of.op !== 'union') return null
   const parts = of.parts.map((part) => (part.kind === 'tuple' && part.items.length === 2 ? part : null))
   return parts.every((part) => part !== null) ? parts : null
+}
+
+/** The parts of intervals outside of one other interval: `\\mathbb{R}\\setminus[-2,2]`. */
+function outside(
+  intervals: readonly Interval[],
+  taken: readonly Interval[] | null,
+): Expression | null {
+  const [low, high] = taken?.length === 1 ? (taken[0]?.items ?? []) : []
+  const [hole] = taken ?? []
+  if (!low || !high || !hole) return null
+  const [from, to] = [boundOf(low), boundOf(high)]
+  if (!(from < to)) return null
+  const parts = intervals.flatMap((interval): Interval[] => {
+    const [start, end] = interval.items
+    if (!start || !end || boundOf(start) >= from || boundOf(end) <= to) return [interval]
+    return [
+      { ...interval, items: [start, low], close: hole.open === '[' ? ')' : ']' },
+      { ...interval, items: [high, end], open: hole.close === ']' ? '(' : '[' },
+    ]
+  })
+  if (parts.length !== intervals.length + 1) return null
+  // An end at infinity leaves nothing there.
+  const kept = parts.filter(({ items: [a, b] }) => a && b && boundOf(a) < boundOf(b))
+  return kept.length === 1 && kept[0] ? kept[0] : { kind: 'combination', op: 'union', parts: kept }
 }
 
 interface Point {

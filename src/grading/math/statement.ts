@@ -1,9 +1,8 @@
 import { firstTurn, objectionAround, withoutComments } from '../answer/final-answer.ts'
-import { followUp } from '../answer/follow-up.ts'
 import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
 import { boxContent, lastBox } from '../latex.ts'
 import { afterThink, isNested } from '../tags.ts'
-import { differ, hasRivalBefore, isPartOfFormula, isReplaced, marked } from './around.ts'
+import { differ, hasRivalBefore, isPartOfFormula, isReplaced, marked, namesAnother } from './around.ts'
 import { lastExpression } from './last-expression.ts'
 import { readAnswer } from './read-answer.ts'
 
@@ -88,6 +87,24 @@ const percent = /^\s*\$?\s*(?:\\?%|percent\b|pct\b)/
 
 const degrees = /^\s*\^\s*(?:\\circ|\{\s*\\circ\s*\})/
 
+/** A block of code in a programming language, also one that is cut off. What it prints is no answer. */
+const program =
+  /^[ \t]*```[ \t]*(?:python\d?|py|sympy|sage|javascript|js|typescript|ts|java|c|c\+\+|cpp|csharp|c#|go|rust|ruby|r|julia|matlab|haskell|bash|sh|shell|sql|php|lean\d?|wolfram|mathematica)[ \t]*\r?\n/gim
+
+/** A text without its programs. Linear. */
+function withoutPrograms(text: string): string {
+  if (!text.includes('```')) return text
+  let kept = ''
+  let at = 0
+  for (const { index, 0: opening } of text.matchAll(program)) {
+    if (index < at) continue
+    const close = text.indexOf('```', index + opening.length)
+    kept += `${text.slice(at, index)}\n`
+    at = close < 0 ? text.length : close + 3
+  }
+  return at === 0 ? text : kept + text.slice(at)
+}
+
 /** Why a response commits to no answer. */
 export interface Unstated {
   readonly reason: string
@@ -119,7 +136,7 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
   // An answer within an answer is ambiguous.
   if (isNested(answered, '<answer>', '</answer>') && answered.includes('<answer>'))
     return { reason: 'contradiction' }
-  const text = firstTurn(withoutComments(answered))
+  const text = withoutPrograms(firstTurn(withoutComments(answered)))
   const placed = boxOnly ? inOnlyBoxes(text) : placedIn(text)
   if (placed === null)
     return (boxOnly ? null : unmarked(text)) ?? { reason: boxOnly ? 'no_box' : 'no_answer' }
@@ -142,7 +159,7 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
     { ...anyExpression, another },
   )
   // What stands before an answer may be another item of a list.
-  if (objection !== null && (objection !== 'several_answers' || followUp(after, another) !== null))
+  if (objection !== null && (objection !== 'several_answers' || namesAnother({ text: after, another })))
     return { reason: objection }
   if (hasRivalBefore(answer, text.slice(Math.max(0, start - 400), start))) return { reason: 'several_answers' }
   if (isBox && isPartOfFormula(text, start, end)) return { reason: 'extended' }

@@ -197,7 +197,10 @@ class Lexer {
   }
 
   private prose(written: string): void {
-    const text = written.replace(/\$|\\[ ,;!]|~/g, ' ').trim()
+    const text = written
+      .replace(/\\(?=[%#&_])/g, '')
+      .replace(/\\?\$|\\[ ,;!]|~/g, ' ')
+      .trim()
     const [, counted, rest] = /^([+-]?\d[\d.,]*)\s?(\p{L}.*)$/su.exec(text) ?? []
     if (text === '') this.spaced = true
     else if (counted !== undefined && rest !== undefined && !/\d/.test(rest)) {

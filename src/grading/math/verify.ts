@@ -4,7 +4,7 @@ import type { Comparison, Decision } from './decision.ts'
 import { constantValue } from './evaluate.ts'
 import { children, type Expression, namesIn } from './expression.ts'
 import { isOtherMoney, namesMoney } from './money.ts'
-import { approximation, plainForm } from './plain-form.ts'
+import { approximation, isName, plainForm } from './plain-form.ts'
 import { readAnswer } from './read-answer.ts'
 import { finalStatement, type Statement, statementOf, type Unstated } from './statement.ts'
 import { repaired } from './tokens.ts'
@@ -12,6 +12,9 @@ import { numberInWords } from './units.ts'
 
 const style =
   /\\(?:text|mathrm|mbox|textbf|textrm|textsf|texttt|textup|emph|textnormal|textit|mathbf|mathit|mathsf|boldsymbol|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s]|~(?!~)/g
+/** Sizes, and colours that show on paper. */
+const paint =
+  /\\(?:(?:text)?color\s*\{(?:black|red|blue|green|orange|purple|teal|magenta|cyan|brown|violet)\}|(?:large|Large|LARGE|huge|Huge|small|normalsize|bf|rm|it)(?![A-Za-z]))\s*/g
 const sameInAnyCase = /^(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{4,}|[Yy][Ee][Ss]|[Nn][Oo])$/u
 
 /**
@@ -20,7 +23,7 @@ const sameInAnyCase = /^(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{4,}|[Yy][Ee][Ss]|[Nn][Oo])$/
  */
 function wording(answer: string): string {
   const written = trimmed(repaired(undressed(answer.slice(0, 20_000))), ' \t\n\r\u00a0\u3000*')
-  const styled = written.replace(style, '')
+  const styled = written.replace(paint, '').replace(style, '')
   // Braces have a meaning after a command, a power or a subscript.
   const plain = (/[\\^_]/.test(styled) ? styled : styled.replace(/[{}]/g, '')).replace(/(?<![.])[.,;。]$/, '')
   if (parted.test(written) && numerals(plain) !== numerals(written)) return written
@@ -72,8 +75,9 @@ function choiceLetter(truth: string): string | null {
 function chosenLetter(answer: string): string | null {
   const plain = answer
     .slice(0, 2000)
-    .replace(/[{}]/g, '')
+    .replace(paint, '')
     .replace(style, ' ')
+    .replace(/[{}]/g, '')
     .trim()
     .replace(/[.,;]+$/, '')
   const alone = letter.exec(
@@ -249,14 +253,59 @@ const currencyNames = /\b(?:US|CA|AU|HK|NZ|[ACS])(?=\\?\$)|^\s*(?:USD|EUR|GBP)\s
 
 /** The readings of `1,234`: as one number, then as two. */
 function readings(given: string, knows: (word: string) => boolean, isTruth: boolean): Expression[] {
-  const text = given.length > budget.text ? given : undressed(given).replace(currencyNames, '')
+  const dressed = given.length > budget.text ? given : undressed(given).replace(currencyNames, '')
+  const text = isTruth ? dressed : stated(dressed)
   const first = readAnswer(text, { knows }) ?? numberInWords(plainWords(text), knows)
   if (first === null || (!isTruth && choosesANumber(first))) return []
   const pair = /^[\s$]*(-?\d+),(?!\d{3}[\s$]*$)(\d+)[\s$]*$/.exec(text)
   const other = pair ? readAnswer(`${pair[1]}.${pair[2]}`) : null
   const listed = /\d,\d{3}/.test(text) ? readAnswer(text, { knows, commasSeparate: true }) : null
   const rounded = approximation(first, isTruth)
-  return [first, ...[other, listed, rounded].filter((reading) => reading !== null)]
+  const side = isTruth ? null : identical(first)
+  return [first, ...[other, listed, rounded, side].filter((reading) => reading !== null)]
+}
+
+const announcement =
+  /^[\s$]*(?:\\text(?:bf|rm|it)?\s*\{)?\s*(?:(?:so|thus|therefore|hence)[\s,]+)?(?:the\s+)?(?:(?:final|correct)\s+)?answer\s*(?:is\b\s*:?|[:=])\s*(\}?)\s*/i
+/** What is computed before the equals sign: a limit, an integral, a sum, a probability. */
+const computing =
+  /^[\s$]*(?:\\displaystyle\s*)?(?:\\(?:lim|liminf|limsup|int|iint|iiint|oint|sum|prod|Pr|mathbb\s*\{?[PE]\}?)(?![A-Za-z])|(?:P|Pr|E|Var|Cov)\s*(?:\\left\s*)?[([])/
+
+/** An answer without the words that announce it, and a computation's value without the computation. */
+function stated(text: string): string {
+  const announced = announcement.exec(text)
+  const said = announced?.[0] ?? ''
+  const opens = said.includes('{')
+  const own =
+    announced === null
+      ? text
+      : opens && announced[1] === ''
+        ? text.slice(said.length).replace(/\}(?=[^{}]*$)/, '')
+        : text.slice(said.length)
+  if (!computing.test(own)) return own
+  const last = lastEquals(own)
+  return last < 0 ? own : own.slice(last + 1)
+}
+
+/** The last equals sign outside of braces and brackets. -1: none. */
+function lastEquals(text: string): number {
+  let [depth, found] = [0, -1]
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at] ?? ''
+    if ('{(['.includes(sign)) depth++
+    else if ('})]'.includes(sign)) depth--
+    else if (sign === '=' && depth === 0) found = at
+  }
+  return found
+}
+
+/** The last side of an equation that holds for all values of its names: `x^2-1=(x-1)(x+1)`. */
+function identical(of: Expression): Expression | null {
+  if (of.kind !== 'relation' || of.ops.some((op) => op !== '=') || namesIn(of).length === 0) return null
+  const last = of.sides.at(-1)
+  if (last === undefined || isName(of.sides[0] as Expression)) return null
+  const holds = of.sides.every((side) => bounded(() => equalAnswers(last, side, usualComparison)) !== null)
+  return holds ? last : null
 }
 
 /** `max(41, 42)`: a choice among numbers is a list of guesses. */

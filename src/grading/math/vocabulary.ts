@@ -93,7 +93,7 @@ export const synonyms: ReadonlyMap<string, string> = new Map([
     phi: 'varphi',
     rho: 'varrho',
     frac: 'dfrac tfrac cfrac',
-    binom: 'dbinom tbinom choose',
+    binom: 'dbinom tbinom',
   }),
 ])
 
@@ -136,6 +136,7 @@ export const characters: ReadonlyMap<string, string> = new Map(
     '∙': '\\cdot ',
     '÷': '\\div ',
     '∕': '/',
+    '⁄': '/',
     '√': '\\sqrt ',
     π: '\\pi ',
     '∞': '\\infty ',
