@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
 import { arenaMarks, arenaParts, strictArenaMarks } from '../src/grading/graph/arena.ts'
+import { strictBoxedListText } from '../src/grading/graph/committed.ts'
 import { findingDetails, graphArena, strict } from '../src/grading/graph/finding.ts'
 import { checkGraphAnswer, taskNamed } from '../src/grading/graph/tasks.ts'
-import { boxedListText, strictBoxedListText } from '../src/grading/graph/wiz.ts'
+import { boxedListText } from '../src/grading/graph/wiz.ts'
 import { promptText } from '../src/grading/index.ts'
 
 /**

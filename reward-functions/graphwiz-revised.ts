@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
+import { boxedText, committedLine } from '../src/grading/graph/committed.ts'
 import {
   type AnswerMark,
   afterHashes,
-  boxedText,
-  committedLine,
   lastLooseNumeral,
   revisedWizVerdict,
   strictWizVerdict,
   wizTasks,
+  wizValue,
 } from '../src/grading/graph/wiz.ts'
 import { graphWizNormal, promptText, slicedBox, trimSpace } from '../src/grading/index.ts'
 import { latexText } from '../src/grading/latex.ts'
@@ -29,7 +29,9 @@ export default defineRule({
   }),
   range: [0, 1],
   score({ sample: { prompt, response, dataSource = '' }, truth, options: { mode, after } }) {
-    const answer = (mode === 'strict' ? strictAnswer : publishedAnswer)(response, after)
+    const readValue = (line: string) => wizValue(dataSource, line, promptText(prompt))
+    const answer =
+      mode === 'strict' ? strictAnswer(response, after, readValue) : publishedAnswer(response, after)
     if (answer === null || answer === '') return { value: 0, details: { reason: 'no answer' } }
     if (mode === 'strict')
       return graded(strictWizVerdict(dataSource, truth, answer, promptText(prompt)), answer)
@@ -47,8 +49,12 @@ function graded(isRight: boolean, answer: string | number): Score {
   }
 }
 
-function strictAnswer(response: string, after: AnswerMark): string | null {
-  if (after === 'hashes') return committedLine(response)
+function strictAnswer(
+  response: string,
+  after: AnswerMark,
+  readValue: (line: string) => string | null,
+): string | null {
+  if (after === 'hashes') return committedLine(response, readValue)
   const box = boxedText(response)
   return box === null ? null : latexText(box.replaceAll('\\boxed{', '{'))
 }

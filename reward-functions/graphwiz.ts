@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { committedLine, publishedWizVerdict, strictWizVerdict } from '../src/grading/graph/wiz.ts'
+import { committedLine } from '../src/grading/graph/committed.ts'
+import { publishedWizVerdict, strictWizVerdict, wizValue } from '../src/grading/graph/wiz.ts'
 import { promptText } from '../src/grading/index.ts'
 
 /**
@@ -17,9 +18,10 @@ export default defineRule({
   range: [0, 1],
   score({ sample: { prompt, response, dataSource = '' }, truth, options: { mode } }) {
     if (mode === 'published') return Number(publishedWizVerdict(dataSource, truth, response) ?? false)
-    const answer = committedLine(response)
+    const question = promptText(prompt)
+    const answer = committedLine(response, (line) => wizValue(dataSource, line, question))
     if (answer === null) return { value: 0, details: { reason: 'no ### after the thinking' } }
-    const isRight = strictWizVerdict(dataSource, truth, answer, promptText(prompt))
+    const isRight = strictWizVerdict(dataSource, truth, answer, question)
     return { value: Number(isRight), details: { extracted: answer.trim().slice(0, 500) } }
   },
 })

@@ -16,7 +16,8 @@ export default defineRule({
   score({ sample: { response }, truth, options: { mode } }) {
     const answer = (mode === 'strict' ? strictLabel : publishedLabel)(response)
     if (answer === null) return { value: 0, details: { reason: 'no closed box' } }
-    const isRight = trimSpace(answer).toLowerCase() === trimSpace(truth).toLowerCase()
+    const labelOf = mode === 'strict' ? bareLabel : trimSpace
+    const isRight = labelOf(answer).toLowerCase() === labelOf(truth).toLowerCase()
     return { value: Number(isRight), details: { extracted: answer.slice(0, 500) } }
   },
 })
@@ -25,6 +26,17 @@ function strictLabel(response: string): string | null {
   const box = answerAt(response, 'boxed')
   return 'text' in box ? latexText(box.text) : null
 }
+
+/** Quotes around a label and a full stop after it are no part of it. Linear. */
+function bareLabel(label: string): string {
+  const text = trimSpace(label)
+  let [start, end] = [0, text.length]
+  while (start < end && marks.includes(text[start] ?? '')) start++
+  while (end > start && `${marks}.`.includes(text[end - 1] ?? '')) end--
+  return text.slice(start, end)
+}
+
+const marks = `"'“”‘’*`
 
 /** Deletes `text` everywhere, including inside labels. */
 const publishedLabel = (response: string): string | null =>

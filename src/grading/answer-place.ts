@@ -1,4 +1,10 @@
-import { type AnswerKind, type AnswerPlace, answerPlaces, finalAnswer } from './answer/final-answer.ts'
+import {
+  type AnswerKind,
+  type AnswerPlace,
+  answerPlaces,
+  finalAnswer,
+  withoutEnd,
+} from './answer/final-answer.ts'
 import { isBlank, trimSpace } from './characters.ts'
 import { afterThink } from './tags.ts'
 
@@ -23,7 +29,7 @@ const textKind: AnswerKind<string> = {
 
 /** A whole text is its own answer: no words stand around it. */
 function wholeAnswer(response: string): PlacedAnswer {
-  const answer = afterThink(response)
+  const answer = afterThink(withoutEnd(response))
   if (answer === null) return { reason: 'thinking_unclosed' }
   return isBlank(answer) ? { reason: 'no_answer' } : { text: trimSpace(answer) }
 }

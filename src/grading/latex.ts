@@ -1,6 +1,7 @@
 import { trimSpace } from './characters.ts'
 
-const wrapper = /\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|operatorname)\s?(?=\{)/g
+const wrapper =
+  /\\(?:text|textbf|textit|textrm|textsf|texttt|mathrm|mathbf|mathit|mathsf|mathtt|operatorname)\s?(?=\{)/g
 const spacing = /\\(?:left|right|[,;!])/g
 const braces = /\\?[{}]/g
 const escaped = /\\([_&%#$[\]()])/g

@@ -229,7 +229,7 @@ t.test('a degree sign after a box belongs to it', async (t) => {
 
 t.test('a rule that reads only boxes knows a later answer of another kind', async (t) => {
   for (const [response, wanted] of [
-    ['So we get $\\boxed{42}$. The final answer is 43.', 'contradiction'],
+    ['So we get $\\boxed{42}$. The final answer is 43.', 'withdrawn'],
     ['\\boxed{42}\n\n#### 43', 'contradiction'],
     ['So we get $\\boxed{42}$. The final answer is 42.', null],
     ['So we get $\\boxed{\\frac12}$. The final answer is 0.5.', null],

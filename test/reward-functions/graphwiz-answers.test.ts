@@ -3,6 +3,7 @@ import grapharena from '../../reward-functions/grapharena.ts'
 import grapharenaBoxed from '../../reward-functions/grapharena-boxed.ts'
 import graphwiz from '../../reward-functions/graphwiz.ts'
 import graphwizRevised from '../../reward-functions/graphwiz-revised.ts'
+import nodeLink from '../../reward-functions/node-link.ts'
 import npgMuse from '../../reward-functions/npg-muse.ts'
 import { type RowParts, scored } from '../../src/contract/testing.ts'
 
@@ -302,4 +303,41 @@ t.test('graphwiz: a computation is its last number, if it is right', async (t) =
   ] as const)
     t.equal(scored(graphwiz, { ...row, response })?.value, wanted, response)
   t.equal(scored(graphwizRevised, { ...row, response: '\\boxed{7 + 5 = 12}' })?.value, 1)
+})
+
+t.test('graph answers: words beside an answer are those of the question or state it', async (t) => {
+  const flow = { dataSource: 'flow', groundTruth: '### 5', prompt: 'What is the maximum flow?' }
+  const cycle = { dataSource: 'cycle', groundTruth: '### Yes', prompt: 'Is there a cycle?' }
+  for (const [row, response, wanted] of [
+    [flow, '### a third of 5', 0],
+    [flow, '### Max flow = 5', 1],
+    [flow, "### 5'", 0],
+    [flow, '### 5<|im_end|>', 1],
+    [flow, '### 5\nActually it is 6.', 0],
+    [flow, '### 6\n### 5', 0],
+    [flow, 'The following is wrong:\n### 5', 0],
+    [cycle, '### If connected, Yes', 0],
+    [cycle, '### Expected: Yes\nMine: No', 0],
+    [cycle, '### Yes, I made that up', 0],
+    [cycle, '### Yes\nActually, the answer is No.', 0],
+    [cycle, '### Yes ❌', 0],
+    [cycle, '### _Yes_ ✅', 1],
+    [cycle, 'Ignore this: ### Yes', 0],
+  ] as const)
+    t.equal(scored(graphwiz, { ...row, response })?.value, wanted, response)
+  for (const response of [
+    '\\frac{\\boxed{5}}{2}',
+    '\\boxed{5}.5',
+    '\\boxed{prove that it is 5}',
+    '\\boxed{5}\n#### 6',
+  ])
+    t.equal(scored(graphwizRevised, { ...flow, response })?.value, 0, response)
+})
+
+t.test('node-link: quotes and a full stop are no part of a label', async (t) => {
+  const value = (response: string) => scored(nodeLink, { response, groundTruth: 'Theory' })?.value
+  for (const response of ['\\boxed{Theory.}', '\\boxed{"Theory"}', '\\boxed{\\mathsf{Theory}}'])
+    t.equal(value(response), 1, response)
+  for (const response of ['\\boxed{Theory}\n#### Systems', '\\boxed{Systems}<|im_end|>\n\\boxed{Theory}'])
+    t.equal(value(response), 0, response)
 })

@@ -254,6 +254,30 @@ t.test('npg-muse-math: published mode keeps the faults of the original', async (
   t.equal(published('<think>\n\\boxed{0.5}', '\\frac12'), 3, 'thinking is searched')
 })
 
+t.test('a formula beside a box that says otherwise leaves no answer', async (t) => {
+  const cases: readonly (readonly [response: string, truth: string])[] = [
+    ['I cannot decide between $20$ and $\\boxed{1024}$.', '1024'],
+    ['$\\boxed{\\ln 2}$\n\nEDIT: I made an error above. The answer should be $\\ln 3$.', '\\ln 2'],
+    ['$\\boxed{25\\%}$ is an intermediate value. The final answer is $52\\%$.', '25\\%'],
+    ['$\\boxed{(2,5]}$ should be replaced by $[2,5]$.', '(2,5]'],
+    ['For another problem the answer was $\\boxed{42}$.', '42'],
+    ['It depends: $\\boxed{3i}$ for some readers, $-3$ for others.', '3i'],
+    ['\\boxed{41}<|im_end|>\n<|im_start|>assistant\n\\boxed{42}', '42'],
+    ['The answer is $41$.\n```python\nprint("\\\\boxed{42}")\n```', '42'],
+    ['答えは $\\boxed{42}$ ではありません。', '42'],
+    ['정답은 $\\boxed{42}$ 이 아닙니다.', '42'],
+    ['$\\boxed{42}$\n\nCheck: this does not satisfy the equation.', '42'],
+  ]
+  for (const [response, truth] of cases) t.equal(boxed(response, truth), 0, response)
+  for (const [response, truth] of [
+    ['The answer is $\\boxed{(1,-2,4)}$, not $(1,2,4)$.', '(1,-2,4)'],
+    ['And there it is: $\\boxed{263}$!', '263'],
+    ['$\\boxed{\\frac{3}{4}}$\n\nCheck: $1-\\frac14=\\frac34$, as it must be.', '\\frac{3}{4}'],
+    ['$\\boxed{42}$ or, in words, forty-two.', '42'],
+  ] as const)
+    t.equal(boxed(response, truth), 1, response)
+})
+
 t.test('hostile text is scored in linear time', async (t) => {
   const box = (text: string): string => `\\boxed{${text}}`
   for (const mode of modes) {

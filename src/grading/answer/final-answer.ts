@@ -80,9 +80,12 @@ export function finalAnswer<V>(
       ? found
       : { answer: found.answer, kind: null, tail: countCodePoints(text.slice(whole.start)) }
   }
-  // For any text, a line after #### may be a heading.
+  // For any text, a line after #### is a heading if anything follows it.
   const isHeading = (place: Place) =>
-    kind.isVerbatim && place.kind === 'hashes' && !allowed.includes('hashes')
+    kind.isVerbatim &&
+    place.kind === 'hashes' &&
+    !allowed.includes('hashes') &&
+    text.slice(place.end, place.end + 200).trim() !== ''
   const places = placesOf(text).filter((place) => !isHeading(place) && (kind.isPlace?.(place) ?? true))
   const last = places.findLastIndex((place) => allowed.includes(place.kind))
   if (last < 0) return unmarked?.(text) ?? { reason: 'no_answer' }
@@ -97,7 +100,7 @@ export function finalAnswer<V>(
 const endToken = /^<(?:[|｜][\w▁-]{1,30}[|｜]|\/s|eos|end_of_turn|pad|im_end)>$/
 
 /** A text without the tokens with which a model ends, where the trainer keeps them: `</s>`, `<|im_end|>`. Linear. */
-function withoutEnd(text: string): string {
+export function withoutEnd(text: string): string {
   let end = text
   for (;;) {
     const open = end.lastIndexOf('<')

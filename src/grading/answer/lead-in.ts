@@ -60,7 +60,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
     'denied',
     new RegExp(`^\\W*(?:${falsity}|(?:a\\s+)?(?:distractor|decoy|trap))\\s*[:：]$|[❌✗✘✖🚫⛔👎¬∄∉]$`, 'iu'),
   ],
-  ['denied', /^\W*not(?:,|\s+(?:as|in|by|at|for|to)\b)[^.]*,$/iu],
+  ['denied', /(?:^|\bis\b)\W*not(?:,|\s+(?:as|in|by|at|for|to)\b)[^.]*,$/iu],
   [
     'conditional',
     new RegExp(
@@ -173,7 +173,7 @@ const leadsOverLine = new RegExp(
 
 /** An announcement within a sentence. */
 const splice =
-  /\s(?:so|thus|hence|therefore)?\s*(?:it|(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|result))\s+is[\s:]*$/i
+  /\s(?:so|thus|hence|therefore)?\s*(?:it|(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|result))\s+is[\s:]*$|\s\W*(?:final\s+)?answer\W{0,3}[:：]\W*$/i
 
 const clauseBreak =
   /[;:—–]\s(?!\s*["“'‘«])|,\s+(?:so|but|then|hence|thus|therefore|which|and|we|the|it)\b|\b(?:so|therefore|thus|hence|then|but|because|since|however|instead|consequently)\b|[⇒→]|=>/giu
@@ -250,7 +250,7 @@ const ahead = /\b(?:next|following|below|underneath|(?:what|all\s+that)\s+follow
 const disowning =
   /\b(?:wrong|incorrect|false|untrue|not\s+(?:\w+\s+){0,3}?(?:true|right|correct|meant|answer)|not\s+(?:\w+\s+){0,6}?my\s+answer|none\s+of|decoy|joke|fake|made[ -]up|invented|nonsense|placeholder|dummy|(?:only|just|merely)\s+an?\s+(?:example|illustration|sample))\b/i
 const passing =
-  /(?:^|[.!?\n])\W*(?:(?:please|just)\s+)?(?:(?:ignore|disregard|skip|(?:do\s+not|don['’]t)\s+(?:read|count|take|use|trust))\s+(?:the\s+)?(?:next|following|number|line|text|box)?\s*(?:line|number|answer|text|sentence|mark|box|part)?\s*(?:below|that\s+follows)?|(?:fill|filling|putting|writing)\s+(?:in\s+)?(?:something|anything|a\s+number)\b[^.!?]{0,60}|(?:a\s+)?(?:dummy|fake|placeholder|filler|made[ -]up|decoy)\s+(?:value|number|answer|line|text|mark|box)\b[^.!?]{0,60})[\s.:!]*$/i
+  /(?:^|[.!?\n])\W*(?:(?:please|just)\s+)?(?:(?:ignore|disregard|skip|(?:do\s+not|don['’]t)\s+(?:read|count|take|use|trust))\s+(?:the\s+|this\b|that\b|it\b)?\s*(?:next|following|number|line|text|box)?\s*(?:line|number|answer|text|sentence|mark|box|part)?\s*(?:below|that\s+follows)?|(?:fill|filling|putting|writing)\s+(?:in\s+)?(?:something|anything|a\s+number)\b[^.!?]{0,60}|(?:a\s+)?(?:dummy|fake|placeholder|filler|made[ -]up|decoy)\s+(?:value|number|answer|line|text|mark|box)\b[^.!?]{0,60})[\s.:!]*$/i
 
 /** Whether the sentence right before a place disowns what comes next: `The next line is wrong on purpose.` */
 export function disownsNext(before: string): boolean {

@@ -1,14 +1,12 @@
-import { withoutComments } from '../answer/final-answer.ts'
-import { leadIn } from '../answer/lead-in.ts'
+import { hasStrayWords } from '../answer/known-words.ts'
+import { leadWithin } from '../answer/lead-in.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
-import { answerAt } from '../answer-place.ts'
 import { asciiDigits, trimSpace, whiteSpace } from '../characters.ts'
 import { isBounded, isCalledWrong, isDoubted, isHedged, isTakenBack } from '../hedges.ts'
-import { latexText, slicedBox } from '../latex.ts'
+import { slicedBox } from '../latex.ts'
 import { equalMathAnswers, readMathTruth } from '../math/index.ts'
 import { readDecimal } from '../number-answer.ts'
-import { afterThink } from '../tags.ts'
-import { innermostLists, isUnreal } from './lists.ts'
+import { innermostLists } from './lists.ts'
 
 /** A directed edge between numbered nodes. */
 type Arc = readonly [from: number, to: number]
@@ -46,9 +44,12 @@ function isForward(order: readonly number[], nodes: ReadonlySet<number>, arcs: r
 function listedNodes(text: string): number[] | null {
   const [list = text, ...more] = text.includes('[') ? innermostLists(text) : []
   if (list !== text && isHedged(text.replace(list, ''))) return null
-  const bare = list.trim().replace(/^\(|[).,]$/g, '')
-  if (more.length > 0 || !/^\d{1,15}(?:\s*(?:,|->|→)\s*\d{1,15})*$/.test(bare)) return null
-  return bare.split(/,|->|→/).map(Number)
+  const bare = list
+    .trim()
+    .replace(/\\(?:to|rightarrow|longrightarrow)(?![a-z])/g, '->')
+    .replace(/^\(|[).,]$/g, '')
+  if (more.length > 0 || !/^\d{1,15}(?:(?:\s*(?:,|->|→)\s*|\s+)\d{1,15})*$/.test(bare)) return null
+  return bare.split(/\s*(?:,|->|→)\s*|\s+/).map(Number)
 }
 
 const integer = /^[+-]?(?:[1-9][0-9]*(?:_[0-9]+)*|0+)$/
@@ -83,50 +84,6 @@ export function boxedListText(response: string, place: AnswerMark, asksForList: 
   return inBrackets(text.replaceAll('text', '').replace(/[\\{}]/g, ''), asksForList)
 }
 
-/** The list in the last box after the thinking, without LaTeX. '' if there is none. */
-export function strictBoxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
-  const text = place === 'box' ? boxedText(response) : committedLine(response)
-  return text === null || !holdsOneList(latexText(text)) ? '' : inBrackets(latexText(text), asksForList)
-}
-
-/** The text of the last box, unless the words around it take it back. null: none. */
-export function boxedText(response: string): string | null {
-  const box = answerAt(response, 'boxed')
-  return 'text' in box && !isUnreal(response.slice(0, response.lastIndexOf('\\boxed'))) ? box.text : null
-}
-
-/** Whether a text has at most one outermost list, and around it only words that take nothing back. Linear. */
-function holdsOneList(text: string): boolean {
-  const open = text.indexOf('[')
-  const close = text.lastIndexOf(']')
-  if (open < 0 || close < open) return true
-  let depth = 0
-  for (let at = open; at < close; at++) {
-    if (text[at] === '[') depth++
-    else if (text[at] === ']' && --depth === 0) return false
-  }
-  const around = `${text.slice(0, open)} ${text.slice(close + 1)}`
-  return /^[\s\p{L}:=*_$.,()"'`]{0,80}$/u.test(around) && !isHedged(around)
-}
-
-/**
- * The first line after the last `###` after the thinking. null: none, or the text around it denies it or takes it back.
- * Comments are not read.
- */
-export function committedLine(response: string): string | null {
-  const shown = withoutComments(afterThink(response) ?? '')
-  const found = afterHashes(shown)
-  if (found === null || leadIn(shown.slice(0, shown.length - found.length - 3)) !== null) return null
-  const line = shown.slice(0, shown.length - found.length).replace(/#+$/, '')
-  // The mark is no part of a formula, a word or a list, and stands behind no other one in its line.
-  const own = line.slice(line.lastIndexOf('\n') + 1)
-  if (/(?:[={(<≈~\\]|\p{L}-|\b(?:or|of|equals|and|vs))\s*$/u.test(own) || own.includes('###')) return null
-  const text = found.trimStart()
-  const end = text.indexOf('\n')
-  if (end < 0) return text
-  return isWithdrawn(text.slice(end), () => null) ? null : text.slice(0, end)
-}
-
 /** The text after the last `###`, or null. */
 export function afterHashes(text: string): string | null {
   const at = text.lastIndexOf('###')
@@ -138,7 +95,7 @@ function spokenAnswer(response: string): string {
   return capture.replaceAll(':', '').replaceAll('\\n', '').replaceAll('.', '')
 }
 
-function inBrackets(text: string, asksForList: boolean): string {
+export function inBrackets(text: string, asksForList: boolean): string {
   return asksForList && !text.includes('[') ? `[${text}]` : text
 }
 
@@ -170,7 +127,7 @@ function onlyNumber(text: string): string | null {
 }
 
 /** Removes full stops and commas that end a clause. */
-function withoutFinalMarks(found: string): string {
+export function withoutFinalMarks(found: string): string {
   let end = found.length
   while (found[end - 1] === '.' || found[end - 1] === ',') end--
   return found.slice(0, end)
@@ -190,7 +147,10 @@ const longestAnswer = 2000
 
 /** Emphasis, quotes and marks of mathematics around an answer. */
 const dress =
-  /[*_`"'“”‘’$()[\]{}]|\\(?:[()[\],;! ]|(?:boxed|fbox|text(?:bf|it|rm)?|math(?:bf|it|rm)|quad|displaystyle)(?![a-z]))/gi
+  /[*_`"'“”‘’$()[\]{}]|✅|✔|☑|🎉|\ufe0f|<[|｜][\w▁]{1,30}[|｜]>|\\(?:[()[\],;! ]|(?:boxed|fbox|text(?:bf|it|rm)?|math(?:bf|it|rm|sf)|quad|displaystyle)(?![a-z]))/giu
+
+/** Signs and marks that take an answer back. */
+const struck = /[❌✗✘✖🚫⛔👎]|~~/u
 
 /** What may stand before `yes` or `no`: an announcement, or for `no` the start of a sentence about what is missing. */
 const announced =
@@ -206,19 +166,39 @@ const separated =
  * The `yes` or `no` that an answer commits to: alone, announced or with a reason. null: neither, both, or one that is
  * denied or doubted.
  */
-function committedWord(answer: string): 'yes' | 'no' | null {
-  const word = answer.length > longestAnswer ? null : onlyYesNo(answer)
-  if (word === null) return null
+function committedWord(answer: string, question: string): 'yes' | 'no' | null {
+  if (answer.length > longestAnswer || struck.test(answer)) return null
   const text = answer.toLowerCase().replace(dress, ' ')
+  const word = onlyYesNo(text)
+  if (word === null) return null
   const at = text.search(yesOrNo)
   const before = text.slice(0, at).trim()
   const after = text.slice(at + word.length).replace(/^[^\S\n]+/, '')
   if (isDoubted(before) || (word === 'yes' ? isTakenBack : isCalledWrong)(after)) return null
-  if (word === 'yes')
-    return announced.test(before) && !isHedged(before) && separated.test(after) ? word : null
-  const begins = announced.test(before) || missing.test(before)
-  return begins && !isHedged(before.split(clause).at(-1) ?? '') ? word : null
+  if (/[<>≤≥≠≈~!¬]|\\[a-z]|\b(?:if|expected|suppose|assume|prove|disprove)/.test(before)) return null
+  if (/\\[lc]?dots|…|\.\.\./.test(after) || isWithdrawn(`\n${after.replace(/^[^\p{L}]+/u, '')}`, () => null))
+    return null
+  if (word === 'yes') {
+    const isFree = !isHedged(before) && leadWithin(before) === null && !isStray(before, question)
+    return announced.test(before) && isFree && separated.test(after) ? word : null
+  }
+  const own = before.split(clause).at(-1) ?? ''
+  const begins = (announced.test(before) && !isStray(own, question)) || missing.test(before)
+  return begins && !isHedged(own) ? word : null
 }
+
+const graphWords = `weight path shortest longest maximum minimum max min least largest fewest heaviest lightest contain contains flow node vertex vertices edge sum distance length
+  triangle graph network between from through via cycle capacity interconnected topology topological sorting question
+  found conclude conclusion respond response yes no definitely clearly certainly simply obviously following`
+
+/** Whether words beside an answer are neither of the question nor such as state an answer. */
+export const isStray = (words: string, question: string): boolean =>
+  hasStrayWords(
+    words.replace(/\d/g, ' '),
+    '',
+    { numerator: 0n, denominator: 1n },
+    `${question} ${graphWords}`,
+  )
 
 const decimal = '[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\\.[0-9]+)?'
 const named = '(?:weights?|lengths?|distances?|flow|sum|costs?|total|value|answer|result)'
@@ -243,8 +223,8 @@ function computedNumber(text: string): string | null {
  * The number that an answer commits to: alone, or at the end of a statement, with a unit of the task. null: none,
  * several, or one that is denied, doubted, bounded or scaled.
  */
-function committedNumber(answer: string): string | null {
-  if (answer.length > longestAnswer) return null
+function committedNumber(answer: string, question: string): string | null {
+  if (answer.length > longestAnswer || struck.test(answer) || /^[^'‘’]*\d\s*['’′]/.test(answer)) return null
   const text = asciiDigits(answer)
     .replace(/[−–—‐‑](?=[0-9])/g, '-')
     .toLowerCase()
@@ -252,7 +232,8 @@ function committedNumber(answer: string): string | null {
   if (computed.test(text)) return computedNumber(text)
   const [, before = '', digits] = statedNumber.exec(text.trim()) ?? []
   if (digits === undefined) return null
-  const several = /[+*/\\|]|\d\s*[:=]$|(?:is|are|=|equals?)\s*[-+]?\d/
+  const several = /[+*/\\|]|\d\s*(?:[:=]+|equals?)\s*$|(?:is|are|=|equals?)\s*[-+]?\d/
+  if (leadWithin(before) !== null || isStray(before, question)) return null
   if (isHedged(before) || isBounded(lastWords(before)) || several.test(before)) return null
   return /(?<![\p{L}\p{N}_])or(?![\p{L}\p{N}_])/u.test(before) ? null : readDecimal(digits)
 }
@@ -320,9 +301,16 @@ export function strictWizVerdict(task: string, groundTruth: string, answer: stri
   const kind = wizTasks.get(task)
   if (kind === 'order') return isOrder(truth, answer, prompt)
   if (kind === undefined) throw new Error(`data_source must be one of ${[...wizTasks.keys()].join(', ')}`)
-  const goal = kind === 'word' ? onlyYesNo(truth) : (onlyNumber(truth) ?? committedNumber(truth))
+  const goal = kind === 'word' ? onlyYesNo(truth) : (onlyNumber(truth) ?? committedNumber(truth, prompt))
   if (goal === null) throw new Error(`ground_truth has no ${kind === 'word' ? 'yes or no' : 'number'}`)
-  return (kind === 'word' ? committedWord : committedNumber)(answer) === goal
+  return wizValue(task, answer, prompt) === goal
+}
+
+/** The word or number that a bare answer commits to. null: none, or the task wants an order. */
+export function wizValue(task: string, answer: string, prompt: string): string | null {
+  const kind = wizTasks.get(task)
+  if (kind !== 'word' && kind !== 'number') return null
+  return (kind === 'word' ? committedWord : committedNumber)(answer, prompt)
 }
 
 function isOrder(truth: string, answer: string, prompt: string): boolean {

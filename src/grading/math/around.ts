@@ -73,7 +73,8 @@ const mostFormulas = 200
 const meaning =
   /\b(?:(?:answer|result|solution)\s+(?:is|was|should\s+be|must\s+be|would\s+be|should\s+have\s+been)(?:\s+(?:now|actually|really|in\s+fact|therefore|thus|instead))?|not|instead\s+of|rather\s+than|replaced\s+(?:by|with)|corrected\s+to|changed\s+to)\s*[:：]?\s*$/iu
 /** A relation other than one equals sign after a name. */
-const relating = /[<>≤≥≠≈∈]|\\(?:n?eq|ne|lt|gt|le|ge|leq|geq|leqslant|geqslant|approx|in|to|equiv|mid)(?![a-z])/
+const relating =
+  /[<>≤≥≠≈∈]|\\(?:n?eq|ne|lt|gt|le|ge|leq|geq|leqslant|geqslant|approx|in|to|equiv|mid)(?![a-z])/
 const named = /^\s*(?:[A-Za-z](?:_\{?\w{1,5}\}?)?|\\text\{[^{}]{1,30}\})\s*=\s*([^=]+)$/
 const [sameMark, otherMark] = ['7000000001', '7000000002']
 
@@ -99,7 +100,8 @@ export function marked(answer: string, following: string, isOpen: boolean): Mark
     if (isRelated !== (kind === 'relation') && !isMeant) return null
     const read = readAnswer(isMeant ? whole : written)
     if (isMeant && (read === null || kindOf(read) !== kind))
-      return whole.replace(/[\s{}]/g, '') === answer.replace(/[\s{}]/g, '') || (read && !areDifferent(own, read))
+      return whole.replace(/[\s{}]/g, '') === answer.replace(/[\s{}]/g, '') ||
+        (read && !areDifferent(own, read))
         ? 'same'
         : 'other'
     if (read === null || kindOf(read) !== kind) return null
@@ -125,7 +127,8 @@ export function marked(answer: string, following: string, isOpen: boolean): Mark
     another(text) {
       const digits = /^[-−]?\\?\$?\d[\d.,/]*/.exec(text)?.[0]
       if (digits === undefined) {
-        const letter = kind === 'letter' ? /^\(?([A-J])(?![\p{L}\p{N}'’]|(?<=[AI])\s+\p{Ll})/u.exec(text)?.[1] : undefined
+        const letter =
+          kind === 'letter' ? /^\(?([A-J])(?![\p{L}\p{N}'’]|(?<=[AI])\s+\p{Ll})/u.exec(text)?.[1] : undefined
         return letter === undefined ? null : answer.includes(letter) ? 'same' : 'other'
       }
       if (digits.startsWith(sameMark)) return 'same'

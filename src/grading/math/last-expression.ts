@@ -82,7 +82,8 @@ function isConstant(text: string): boolean {
   return read !== null && namesIn(read).length === 0
 }
 
-const sign = /^[\s$*_]*(?:[%#/|\\[({;~→]+|->|,?\s*(?:to|r|i\.?e\.?|aka|or|remainder|with|against|versus|vs\.?|than)\b)[\s$*_[({,.]*$/i
+const sign =
+  /^[\s$*_]*(?:[%#/|\\[({;~→]+|->|,?\s*(?:to|r|i\.?e\.?|aka|or|remainder|with|against|versus|vs\.?|than)\b)[\s$*_[({,.]*$/i
 
 /** Whether what stands between two expressions leaves it open which one is meant. */
 const isRival = (gap: string, isAnnounced: boolean): boolean => isAnnounced || sign.test(gap)

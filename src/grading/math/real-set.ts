@@ -38,10 +38,7 @@ function intervalsOf(of: Expression): readonly Interval[] | null {
 }
 
 /** The parts of intervals outside of one other interval: `\\mathbb{R}\\setminus[-2,2]`. */
-function outside(
-  intervals: readonly Interval[],
-  taken: readonly Interval[] | null,
-): Expression | null {
+function outside(intervals: readonly Interval[], taken: readonly Interval[] | null): Expression | null {
   const [low, high] = taken?.length === 1 ? (taken[0]?.items ?? []) : []
   const [hole] = taken ?? []
   if (!low || !high || !hole) return null

@@ -161,7 +161,8 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
   // What stands before an answer may be another item of a list.
   if (objection !== null && (objection !== 'several_answers' || namesAnother({ text: after, another })))
     return { reason: objection }
-  if (hasRivalBefore(answer, text.slice(Math.max(0, start - 400), start))) return { reason: 'several_answers' }
+  if (hasRivalBefore(answer, text.slice(Math.max(0, start - 400), start)))
+    return { reason: 'several_answers' }
   if (isBox && isPartOfFormula(text, start, end)) return { reason: 'extended' }
   if (isReplaced(answer, isBox ? text.slice(end) : rest + text.slice(end))) return { reason: 'withdrawn' }
   if (isBox && besides(text, start, end).some((other) => differ(answer, other)))
