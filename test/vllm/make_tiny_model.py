@@ -1,15 +1,17 @@
 """Writes a model small enough to be served by vLLM without a GPU: a config, random weights and a tokenizer of its own.
 
-usage: make_tiny_model.py FOLDER {generate,classify,vision}
+usage: make_tiny_model.py FOLDER {generate,classify,vision,steps,tokens}
 
 Its answers mean nothing, but they are the same each time at temperature 0. `vision` sees images: a Qwen2-VL of two layers,
-whose prompt grows by a token for 28 by 28 pixels.
+whose prompt grows by a token for 28 by 28 pixels. `steps` has the form of Qwen2.5-Math-PRM, two
+numbers per mark of a step, and `tokens` answers as Skywork's models do, with a number per token.
 """
 
 import sys
 from pathlib import Path
 
 import torch
+from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
@@ -20,6 +22,7 @@ from transformers import (
     Qwen2Config,
     Qwen2ForCausalLM,
     Qwen2ForSequenceClassification,
+    Qwen2Model,
     Qwen2VLConfig,
     Qwen2VLForConditionalGeneration,
     Qwen2VLImageProcessor,
@@ -28,6 +31,8 @@ from transformers import (
 )
 
 END_OF_TEXT, TURN, END_OF_TURN = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
+REWARDS = {"steps": ("Qwen2ForProcessRewardModel", 2), "tokens": ("Qwen2ForRewardModel", 1)}
+STEPS = ["<extra_0>", "<|fim_pad|>"]
 VISION = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
 
 CHAT_TEMPLATE = (
@@ -60,7 +65,7 @@ def tiny_tokenizer(template: str = CHAT_TEMPLATE) -> PreTrainedTokenizerFast:
     trainer = BpeTrainer(
         vocab_size=512,
         initial_alphabet=ByteLevel.alphabet(),
-        special_tokens=[END_OF_TEXT, TURN, END_OF_TURN, *VISION],
+        special_tokens=[END_OF_TEXT, TURN, END_OF_TURN, *VISION, *STEPS],
         show_progress=False,
     )
     words = "system user assistant question answer right wrong yes no true false 0 1"
@@ -111,6 +116,17 @@ def write_vision(folder: Path) -> None:
     processor.save_pretrained(folder)
 
 
+def write_process_model(tokenizer: PreTrainedTokenizerFast, folder: Path, architecture: str, numbers: int) -> None:
+    """Numbers for each token, by two layers over the last hidden states."""
+    config = Qwen2Config(num_labels=numbers, architectures=[architecture], **tiny_shape(tokenizer))
+    weights = {f"model.{name}": value for name, value in Qwen2Model(config).state_dict().items()}
+    for layer, size in ((0, config.hidden_size), (2, numbers)):
+        weights[f"score.{layer}.weight"] = torch.randn(size, config.hidden_size) / 8
+        weights[f"score.{layer}.bias"] = torch.randn(size) / 8
+    config.save_pretrained(folder)
+    save_file({name: value.float().contiguous() for name, value in weights.items()}, folder / "model.safetensors")
+
+
 def main(folder: Path, kind: str) -> None:
     """Writes the model of this kind into the folder."""
     torch.manual_seed(0)
@@ -118,6 +134,10 @@ def main(folder: Path, kind: str) -> None:
         write_vision(folder)
         return
     tokenizer = tiny_tokenizer()
+    if kind in REWARDS:
+        write_process_model(tokenizer, folder, *REWARDS[kind])
+        tokenizer.save_pretrained(folder)
+        return
     config = Qwen2Config(num_labels=1, **tiny_shape(tokenizer))
     model = Qwen2ForCausalLM(config) if kind == "generate" else Qwen2ForSequenceClassification(config)
     model.to(torch.float32).save_pretrained(folder)
@@ -125,6 +145,6 @@ def main(folder: Path, kind: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[2] not in ("generate", "classify", "vision"):
+    if len(sys.argv) != 3 or sys.argv[2] not in ("generate", "classify", "vision", *REWARDS):
         sys.exit(__doc__)
     main(Path(sys.argv[1]), sys.argv[2])

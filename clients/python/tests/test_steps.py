@@ -1,13 +1,16 @@
 """Rewards of steps from a real gateway, at the tokens where their text ends."""
 
+import pickle
 import random
 import re
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from reward_gateway_client import RewardGateway, Unscorable, sampled_step_rewards, step_token_rewards
+from reward_gateway_client.steps import step_score
 
 PIECES = ["a", " ", ".", "\n", "\n\n", "\r\n\r\n", "\U0001f600", "e\u0301", "\u200d", "word"]
 
@@ -55,6 +58,27 @@ def test_rewards_stand_at_the_tokens_where_their_steps_end(gateway_url: str) -> 
         sampled = [by_place.get(at, 0.0) for at in range(len(ids))]
         for is_fast in (True, False):
             assert sampled_step_rewards(result, Bytes(is_fast=is_fast), ids) == sampled, seed
+
+
+def test_the_rest_of_a_reward_stands_at_the_last_token(gateway_url: str) -> None:
+    turns = [
+        {"role": "assistant", "content": "a\n\nb"},
+        {"role": "tool", "content": "x"},
+        {"role": "assistant", "content": "é"},
+    ]
+    with RewardGateway(gateway_url, reward="sentences") as gateway:
+        (result,) = gateway.score([{"response": turns}])
+    tokenizer = Bytes(is_fast=True)
+    tokens = [(tokenizer(text)["input_ids"], skipped) for text, skipped in ((" a\n\nb", 1), ("x", 0), ("é", 0))]
+    score = pickle.loads(pickle.dumps(step_score(result, tokenizer, tokens)))
+    # Half of 1/8 for b and of 2/8 for the last turn, whose character is two bytes.
+    assert score == result.reward == 0.1875
+    assert score.tokens == [0, 0, 0, 0, 0.0625, 0, 0, 0.125]
+    more = replace(result, reward=1.1875)
+    assert step_score(more, tokenizer, tokens).tokens[-1] == 1.125
+    product = replace(result, terms={"paragraphs": {**result.terms["paragraphs"], "contribution": None}})
+    with pytest.raises(ValueError, match="sum of its terms"):
+        step_score(product, tokenizer, tokens)
 
 
 def ends_of(text: str) -> list[int]:

@@ -170,14 +170,19 @@ function arithmeticOf(
     : `; ${before} x ${weight} x ${score} = ${after}`
 }
 
+const mostShownSteps = 20
+
 function madeOf(term: RecordedTerm): string[] {
-  const { parts, details, flags, draws, spread, asks, failure } = term
+  const { parts, details, flags, draws, spread, asks, failure, steps = [] } = term
+  const more = steps.length > mostShownSteps ? ', …' : ''
+  const values = steps.slice(0, mostShownSteps).map(({ value }) => value)
   const named = (values: Readonly<Record<string, unknown>>) =>
     Object.entries(values).map(([name, value]) => `${name} ${kept(value)}`)
   return [
     ...(Object.keys(parts).length > 0 ? [`   parts: ${named(parts).join(', ')}`] : []),
     ...(Object.keys(details).length > 0 ? [`   details: ${named(details).join(', ')}`] : []),
     ...(flags.length > 0 ? [`   flags: ${flags.map(quoted).join(', ')}`] : []),
+    ...(steps.length > 0 ? [`   ${many(steps.length, 'step')}: ${values.join(', ')}${more}`] : []),
     ...asks.map((ask) => `   ${askOf(ask)}`),
     ...(draws > 1 ? [`   ${draws} draws, standard deviation ${spread}`] : []),
     ...(failure?.attempts ?? []).map(({ instance, ms, error }) => `   tried ${instance}, ${ms} ms: ${error}`),

@@ -72,6 +72,13 @@ const app = await testApp(
       functions: { folders: [t.testdir(files)] },
       models: {
         prm: { model: 'prm', instances: [model.url], health: { interval_s: 0 }, cache: 'never' },
+        bounded: {
+          model: 'prm',
+          instances: [model.url],
+          health: { interval_s: 0 },
+          max_prompt_tokens: 100,
+          on_long_prompt: 'truncate_middle',
+        },
         skywork: {
           model: 'prm',
           instances: [model.url],
@@ -96,6 +103,7 @@ const app = await testApp(
     skywork: {
       steps: [{ name: 'q', function: 'step-rewards', model: 'skywork', options: { form: 'skywork' } }],
     },
+    bounded: { steps: [{ name: 'q', function: 'step-rewards', model: 'bounded' }] },
     mixed: { steps: [{ name: 'q', function: 'step-rewards', model: 'skywork' }] },
   },
   1 << 24,
@@ -316,3 +324,17 @@ t.test(
     })
   },
 )
+
+t.test('a question with steps is never cut to fit', async (t) => {
+  t.match(await scored('bounded', 'One.\n\nTwo.'), { valid: true, steps: { q: [{ end: 4 }, { end: 10 }] } })
+  const words = 'So it goes on. '.repeat(12)
+  t.match(await scored('bounded', `${words}\n\n${words}`), {
+    valid: false,
+    failure: { kind: 'prompt_too_long' },
+  })
+  t.strictSame(
+    (await scored('bounded', words.repeat(4))).flags,
+    ['q:refused'],
+    'an answer that is too long by itself',
+  )
+})

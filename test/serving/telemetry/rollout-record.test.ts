@@ -185,3 +185,27 @@ t.test('records of format 1 are explained and analyzed like those of format 2', 
   t.match(await runCommand(['analyze', last]), { code: 0 }, 'half of a character makes no file unreadable')
   t.match(await runCommand(['diff', mixed, mixed]), { code: 0, stdout: /\b7 +0 +0 +0\b/ })
 })
+
+t.test('rewards of steps are recorded, and explain shows them', async (t) => {
+  const clock = fakeClock()
+  const folder = t.testdir()
+  const record = openRecord(
+    { folder, text: 'none', share: 1, maxFileBytes: 1 << 24, maxFileAgeMs: 1e9, maxTotalBytes: 1 << 30 },
+    { clock, guard: new ListenerGuard(clock), samplingOf: () => ({}) },
+  )
+  const steps = Array.from({ length: 22 }, (_, at) => ({ turn: 0, end: at + 1, value: at / 4 }))
+  const done = requestDone('q', [1, 1])
+  const outcomes = done.outcomes.map((outcome, at) => ({
+    ...outcome,
+    terms: outcome.terms.map((term) =>
+      term.status === 'scored' && at === 0 ? { ...term, score: { ...term.score, steps } } : term,
+    ),
+  }))
+  record.done({ ...done, outcomes } as typeof done)
+  await record.close()
+  const [first, second] = await recordsIn(folder)
+  t.strictSame(first?.terms[0]?.steps, steps)
+  t.notOk('steps' in (second?.terms[0] ?? {}))
+  const { stdout } = await runCommand(['explain', 'q:0', '--records', folder])
+  t.match(stdout, /^ +22 steps: 0, 0\.25, .*, 4\.75, …$/m)
+})

@@ -49,28 +49,70 @@ def sampled_step_rewards(
 
     `ids`: the tokens whose text, decoded without special tokens, is the text of the turn.
     """
-    ids = [int(token) for token in ids]
+    return _at_sampled(steps_of(result, term, turn), tokenizer, ids, 0)
+
+
+def _at_sampled(steps: Sequence[StepReward], tokenizer: Any, given: Sequence[int], skipped: int) -> list[float]:
+    """`skipped`: how many characters of the tokens' text come before the turn's."""
+    ids = [int(token) for token in given]
+    rewards = [0.0] * len(ids)
+    if not steps:
+        return rewards
     text = tokenizer.decode(ids, skip_special_tokens=True)
+    if steps[-1]["end"] + skipped > len(text):
+        raise ValueError("a step ends beyond the tokens' text: are they those of its turn?")
     special = set(tokenizer.all_special_ids)
     plain = [at for at, token in enumerate(ids) if token not in special]
-    if getattr(tokenizer, "is_fast", False):
-        read = tokenizer(text, return_offsets_mapping=True, add_special_tokens=False)
-        if list(read["input_ids"]) == [ids[at] for at in plain]:
-            found = step_token_rewards(result, read["offset_mapping"], term=term, turn=turn)
-            rewards = [0.0] * len(ids)
-            for at, reward in zip(plain, found, strict=True):
-                rewards[at] = reward
-            return rewards
-    rewards = [0.0] * len(ids)
-    for step in steps_of(result, term, turn):
-        low, high = 1, len(ids)
-        while low < high:
-            middle = (low + high) // 2
-            if tokenizer.decode(ids[:middle], skip_special_tokens=True).startswith(text[: step["end"]]):
-                high = middle
-            else:
-                low = middle + 1
-        if step["end"] > len(text):
-            raise ValueError("a step ends beyond the tokens' text: are they those of its turn?")
-        rewards[low - 1] += step["value"]
+    begins = _begins(tokenizer, text, [ids[at] for at in plain])
+    for step in steps:
+        end = step["end"] + skipped
+        if begins is not None:
+            at = plain[bisect_left(begins, end) - 1]
+        else:
+            low, high = 1, len(ids)
+            while low < high:
+                middle = (low + high) // 2
+                if tokenizer.decode(ids[:middle], skip_special_tokens=True).startswith(text[:end]):
+                    high = middle
+                else:
+                    low = middle + 1
+            at = low - 1
+        rewards[at] += step["value"]
     return rewards
+
+
+def _begins(tokenizer: Any, text: str, ids: list[int]) -> list[int] | None:
+    """Where each token begins in the text. None if the tokenizer cuts it into other tokens than these."""
+    if not getattr(tokenizer, "is_fast", False):
+        return None
+    read = tokenizer(text, return_offsets_mapping=True, add_special_tokens=False)
+    return [int(begin) for begin, _ in read["offset_mapping"]] if list(read["input_ids"]) == ids else None
+
+
+class StepScore(float):
+    """A reward with its share for each token, which add up to it where the steps' term is their sum."""
+
+    tokens: list[float]
+
+
+def step_score(result: Result, tokenizer: Any, turns: Sequence[tuple[Sequence[int], int]]) -> StepScore:
+    """The rewards of steps, times the weight of their term, at the tokens where they end, and the rest of the reward at
+    the last token. `turns`: the tokens of each turn, and how many characters of their text come before the turn's.
+    Raises Unscorable, and ValueError if the reward is not a sum of terms."""
+    score = StepScore(reward_of(result))
+    rest = float(score)
+    rewards: list[list[float]] = [[0.0] * len(ids) for ids, _ in turns]
+    for name, steps in result.steps.items():
+        term = result.terms[name]
+        if term["contribution"] is None:
+            raise ValueError(
+                "rewards of steps need a reward that is the sum of its terms, without formula or `op: mul`"
+            )
+        rest -= term["contribution"]
+        for turn, (ids, skipped) in enumerate(turns):
+            own = [step for step in steps if step["turn"] == turn]
+            found = _at_sampled(own, tokenizer, ids, skipped)
+            rewards[turn] = [had + term["weight"] * more for had, more in zip(rewards[turn], found, strict=True)]
+    score.tokens = [reward for turn in rewards for reward in turn]
+    score.tokens[-1] += rest
+    return score

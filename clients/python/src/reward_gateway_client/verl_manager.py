@@ -5,6 +5,7 @@ reward.reward_manager.module.path=pkg://reward_gateway_client.verl_manager`; set
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -14,6 +15,7 @@ from .images import columns_of, image_part, with_media
 from .sample import Message, Sample, text_or_messages
 from .settings import reward_or_env
 from .shared import shared_async_gateway
+from .steps import StepScore, step_score
 from .verl import IMAGES, MASK, verl_score
 
 
@@ -28,6 +30,13 @@ class RewardGatewayManager(RewardManagerBase):
         self._reward = reward_or_env(settings.get("reward"))
         self._unscorable = settings.get("unscorable", "raise")
         self._timeout_s = float(settings.get("timeout_s", 600.0))
+        self._steps = bool(settings.get("step_rewards", False))
+        model = config.reward.reward_model
+        if self._steps and (not model.enable or model.enable_resource_pool):
+            raise ValueError(
+                "step_rewards: verl scores while other rollouts go on, and then takes one number a rollout; it takes"
+                " rewards of tokens only with reward.reward_model.enable=True and enable_resource_pool=False"
+            )
 
     async def run_single(self, data: Any) -> dict[str, Any]:
         """Scores the last sequence of a trajectory, decoded without padding and special tokens. With the response mask,
@@ -56,7 +65,32 @@ class RewardGatewayManager(RewardManagerBase):
         gateway = shared_async_gateway(self._url, self._api_key)
         (result,) = await gateway.score([sample], reward=self._reward, timeout_s=self._timeout_s)
         score = verl_score(result, self._unscorable)
-        return {"reward_score": score["score"], "reward_extra_info": score}
+        reward = score["score"]
+        if self._steps and result.valid:
+            turns = partial(self._stretches, tokens[:length], mask)
+            reward = await self.loop.run_in_executor(None, lambda: step_score(result, self.tokenizer, turns()))
+        return {"reward_score": reward, "reward_extra_info": score}
+
+    @classmethod
+    def assemble_rm_scores(cls, data: Any, scores: list[float]) -> Any:
+        """verl's tensor of rewards, with those of steps at their tokens."""
+        rm_scores = super().assemble_rm_scores(data, scores)
+        for row, score in zip(rm_scores, scores, strict=True):
+            if isinstance(score, StepScore):
+                row[: len(score.tokens)] = row.new_tensor(score.tokens)
+        return rm_scores
+
+    def _stretches(self, tokens: Any, mask: Sequence[int] | None) -> list[tuple[list[int], int]]:
+        """The tokens of each of `_turns`, and how many characters of their text it leaves out at the start."""
+        ids = [int(token) for token in tokens]
+        if mask is None or all(mask):
+            return [(ids, 0)]
+        turns: list[tuple[list[int], int]] = []
+        for _, stretch in groupby(range(len(mask)), mask.__getitem__):
+            own = [ids[at] for at in stretch]
+            text = self.tokenizer.decode(own, skip_special_tokens=True)
+            turns.append((own, len(text) - len(text.lstrip())))
+        return turns
 
     def _turns(self, tokens: Any, mask: Sequence[int] | None, images: Sequence[Any]) -> str | list[Message]:
         """The text, or one message for each stretch of the mask: what the policy sampled and what came from outside."""

@@ -214,7 +214,10 @@ function filled(
       continue
     }
     const known = made(raw, rendering)
-    const { identity, nonce } = known?.seal ?? sealOf(raw, secret)
+    // A short value identifies itself; only a fence needs the hash.
+    const isPlain = !isFenced && raw.length <= shortLength
+    const { identity, nonce } =
+      known?.seal ?? (isPlain ? { identity: `=${raw}`, nonce: '' } : sealOf(raw, secret))
     pieces.push(identity)
     if (isWordless(raw) && !allowed?.has(index)) found.add('empty')
     const literal = literals[index + 1] ?? ''

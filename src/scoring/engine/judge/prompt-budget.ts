@@ -45,7 +45,9 @@ export async function withinBudget(
   try {
     const tokens = await longest(context, model, budget, textsOf(guarded))
     if (tokens <= budget.maxTokens) return { status: 'fits', question: guarded, isCut: false }
-    if (budget.onLong === 'truncate_middle') {
+    // Steps are scored whole or not at all. There may be thousands, so none is looked for in the response.
+    const hasSteps = guarded.steps !== null
+    if (budget.onLong === 'truncate_middle' && !hasSteps) {
       const isAnswer = (value: string): boolean => rows.some((row) => isResponseOf(row, value))
       const length = valuesOf(question)
         .filter(isAnswer)
@@ -56,7 +58,9 @@ export async function withinBudget(
       return cut ? { status: 'fits', question: cut, isCut: true } : tooLong
     }
     const isSingle = step.kind === 'model' && !step.critique && Number.isFinite(step.function.range[0])
-    const own = valuesOf(question).filter((value) => rows.some((row) => isResponseOf(row, value)))
+    const own = hasSteps
+      ? []
+      : valuesOf(question).filter((value) => rows.some((row) => isResponseOf(row, value)))
     const answers = own.length > 0 ? own : rows.map(({ sample }) => sample.response)
     const alone = isSingle ? await tokensOf(context, model, budget, answers.join('')) : 0
     return alone > budget.maxTokens ? { status: 'refused' } : tooLong
