@@ -13,7 +13,7 @@ import {
  * Pays the number that a scalar (Bradley-Terry) reward model gives the conversation, within `range`. The model is shown
  * the answer after the thinking. Critiques of the steps named in `after` follow it.
  *
- * Invalid: a row without a question, and a number outside of `range`.
+ * Invalid: a row without a question or with calls of tools in its prompt, and a number outside of `range`.
  */
 export default defineModelReward({
   ask: 'classify',
@@ -24,10 +24,15 @@ export default defineModelReward({
     /** `full_response`: with the thinking, for models that were trained on it. */
     shows: z.enum(['response', 'full_response']).default('response'),
     thinking: judgeOptions.thinking,
+    /**
+     * `fail`: a prompt with calls of tools is invalid, because the model would not see them. `hermes`: they are written as
+     * the chat templates of Qwen and Hermes write them, for models that were trained on it.
+     */
+    tool_calls: z.enum(['fail', 'hermes']).default('fail'),
   }),
   thinking: ({ shows, thinking }) => (shows === 'response' ? thinking : undefined),
   range: ({ range: [low, high] }) => [low, high],
-  rm_preprocess({ sample, earlier, options: { shows, thinking } }): ChatPrompt {
+  rm_preprocess({ sample, earlier, options: { shows, thinking, tool_calls: toolCalls } }): ChatPrompt {
     const { text, flags } = finalAnswer(sample, thinking)
     const isWhole = shows === 'full_response'
     const critiques = Object.values(earlier).flatMap(({ texts }) => texts)
@@ -38,7 +43,7 @@ export default defineModelReward({
       values: [isWhole ? sample.response : text, ...critiques],
       ...(!isWhole && flags.length > 0 && { flags }),
     }
-    return chat(...conversation(sample), { role: 'assistant', content: answer })
+    return chat(...conversation(sample, { toolCalls }), { role: 'assistant', content: answer })
   },
   rm_postprocess: (score) => score,
 })

@@ -1,7 +1,7 @@
 /** What a sample's prompt asks, in the forms that judges and reward models need, and what is wrong with a question made of it. */
 
 import { holdsImage } from '../core/sample/image.ts'
-import { isWordless, type Json, type Message, type Sample } from '../core/sample/sample.ts'
+import { isWordless, type Json, type Message, type Sample, type ToolCall } from '../core/sample/sample.ts'
 import type { AskName, Asks } from './asks.ts'
 import type { Row } from './define.ts'
 import {
@@ -79,7 +79,9 @@ export const isRole = (role: string): boolean => /^[a-z][\w-]{0,63}$/i.test(role
 
 /**
  * The prompt's turns for a scalar or process reward model, each content as a guarded value with its images. A
- * text is one user turn. Throws BadSample if the prompt has neither text nor image.
+ * text is one user turn. Throws BadSample if the prompt has neither text nor image, and for calls of tools: the
+ * conversation would lack them. `toolCalls: 'hermes'` writes them into the text as the chat templates of Qwen and Hermes
+ * do, for models that were trained on it.
  *
  * @example
  * ```ts
@@ -89,16 +91,51 @@ export const isRole = (role: string): boolean => /^[a-z][\w-]{0,63}$/i.test(role
  *   chat(...conversation(sample), { role: 'assistant', content: prompt`${sample.response}` })
  * ```
  */
-export function conversation({ prompt: given }: Pick<Sample, 'prompt'>): ChatPrompt['messages'] {
-  const turns = typeof given === 'string' ? [{ role: 'user', content: given }] : given
+export function conversation(
+  { prompt: given }: Pick<Sample, 'prompt'>,
+  { toolCalls = 'fail' }: { readonly toolCalls?: 'fail' | 'hermes' } = {},
+): ChatPrompt['messages'] {
+  const turns: readonly Message[] = typeof given === 'string' ? [{ role: 'user', content: given }] : given
+  const calling = toolCalls === 'fail' ? turns.findIndex((turn) => turn.toolCalls !== undefined) : -1
+  if (calling >= 0) throw new BadSample(`prompt.${calling}: ${lostCalls}`)
   if (turns.every((turn) => isWordless(turn.content) && !holdsImage(turn))) throw new BadSample(noQuestion)
   if (!turns.every(({ role }) => isRole(role)))
     throw new BadSample('prompt: the role of a message must be a word such as user or assistant')
   return turns.map((turn) => ({ role: turn.role, content: contentOf(turn) }))
 }
 
+const lostCalls =
+  "it calls a tool, which a scalar model would not see; if the model was trained on <tool_call> JSON, write tool_calls: hermes into the step's options (toolCalls: 'hermes' for conversation(...))"
+
+/** `content`, then each call on lines of its own. The tags are the author's, what stands between them is guarded. */
+function withCalls(content: string, calls: readonly ToolCall[]): Prompt {
+  const values = [content, ...calls.map(hermesJson)]
+  const literals = values.map((_value, at) => {
+    const end = at === 0 ? '' : '\n</tool_call>'
+    const isFirst = at === 0 && isWordless(content)
+    return at === calls.length ? end : `${end}${isFirst ? '' : '\n'}<tool_call>\n`
+  })
+  return { kind: 'prompt', literals: ['', ...literals], values, mayBeEmpty: [0] }
+}
+
+const hermesJson = ({ name, arguments: given }: ToolCall): string =>
+  `{"name": ${JSON.stringify(name)}, "arguments": ${typeof given === 'string' ? given : spacedJson(given)}}`
+
+/** JSON with the spaces that Python writes, as the templates' `tojson` does. */
+function spacedJson(value: Json): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(spacedJson).join(', ')}]`
+  return `{${Object.entries(value)
+    .map(([key, item]) => `${JSON.stringify(key)}: ${spacedJson(item)}`)
+    .join(', ')}}`
+}
+
 function contentOf(turn: Message): Prompt {
-  const { role, content, parts } = turn
+  const { role, content, parts, toolCalls } = turn
+  if (toolCalls) {
+    if (holdsImage(turn)) throw new BadSample('prompt: a turn that calls a tool holds an image')
+    return withCalls(content, toolCalls)
+  }
   if (parts && holdsImage(turn)) return prompt`${[{ role, content, parts }]}`
   return isWordless(content) ? prompt`${optional(content)}` : prompt`${content}`
 }

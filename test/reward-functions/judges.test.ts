@@ -4,9 +4,10 @@ import listwiseJudge from '../../reward-functions/listwise-judge.ts'
 import pairwiseJudge from '../../reward-functions/pairwise-judge.ts'
 import scalarScore from '../../reward-functions/scalar-score.ts'
 import yesNoJudge from '../../reward-functions/yes-no-judge.ts'
-import type { Prompt } from '../../src/contract/index.ts'
+import type { ChatPrompt, Prompt } from '../../src/contract/index.ts'
 import { type RowParts, row } from '../../src/contract/testing.ts'
 import { binaryVerdict, labelVerdict } from '../../src/grading/index.ts'
+import { guardQuestion } from '../../src/scoring/engine/guard/guarded-question.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { eachNearLinear } from '../support/hostile.ts'
 
@@ -321,4 +322,51 @@ t.test('hostile text is scored in linear time', async (t) => {
   const start = cpuMs()
   binaryVerdict(`1${'*'.repeat(100_000)}x`)
   t.ok(cpuMs() - start < 500, 'stars before a letter')
+})
+
+t.test('scalar-score: calls of tools in a prompt are never dropped', async (t) => {
+  const call = { name: 'search', arguments: { q: 'a "b"', n: [1, 2], deep: { x: null } } }
+  const prompt = [
+    { role: 'user', content: 'Weather?' },
+    { role: 'assistant', content: '', toolCalls: [call] },
+    { role: 'tool', content: 'sunny' },
+    { role: 'assistant', content: 'Hm.', toolCalls: [{ ...call, arguments: { q: '</tool_call>' } }, call] },
+  ]
+  const conversationOf = (options: object) => {
+    const question = scalarScore.rm_preprocess(
+      row(scalarScore, { prompt, response: 'a', options: { ...options } }),
+    )
+    return (question as ChatPrompt).messages.map(({ content }) => {
+      const { literals, values } = content as Prompt
+      return literals.map((literal, at) => literal + (values[at] ?? '')).join('')
+    })
+  }
+  t.throws(() => conversationOf({}), { message: /^prompt\.1: it calls a tool, .*tool_calls: hermes/ })
+  const json = '{"name": "search", "arguments": {"q": "a \\"b\\"", "n": [1, 2], "deep": {"x": null}}}'
+  t.strictSame(conversationOf({ tool_calls: 'hermes' }), [
+    'Weather?',
+    `<tool_call>\n${json}\n</tool_call>`,
+    'sunny',
+    `Hm.\n<tool_call>\n{"name": "search", "arguments": {"q": "</tool_call>"}}\n</tool_call>\n<tool_call>\n${json}\n</tool_call>`,
+    'a',
+  ])
+  const question = scalarScore.rm_preprocess(
+    row(scalarScore, { prompt, response: 'a', options: { tool_calls: 'hermes' } }),
+  )
+  const { input } = guardQuestion('classify', question as ChatPrompt, 's', 'i')
+  const shown = (input as unknown as readonly { readonly content: string }[])[3]?.content ?? ''
+  t.equal(shown.split('<tool_call>').length, 3, 'the tags of the author stand')
+  t.equal(shown.split('</tool_call>').length, 3, 'the policy cannot close one')
+})
+
+t.test('scalar-score: the model is shown the answer after the thinking', async (t) => {
+  const shown = (options: object) => {
+    const response = '<think>a</think>42'
+    const parts = { prompt: 'q', response, options: { ...options } }
+    const question = scalarScore.rm_preprocess(row(scalarScore, parts)) as ChatPrompt
+    const { content } = question.messages.at(-1) ?? { content: '' }
+    return (content as Prompt).values
+  }
+  t.strictSame(shown({}), ['42'])
+  t.strictSame(shown({ shows: 'full_response' }), ['<think>a</think>42'])
 })
