@@ -214,10 +214,7 @@ function filled(
       continue
     }
     const known = made(raw, rendering)
-    // A short value identifies itself; only a fence needs the hash.
-    const isPlain = !isFenced && raw.length <= shortLength
-    const { identity, nonce } =
-      known?.seal ?? (isPlain ? { identity: `=${raw}`, nonce: '' } : sealOf(raw, secret))
+    const { identity, nonce } = known?.seal ?? sealOf(raw, secret, isFenced)
     pieces.push(identity)
     if (isWordless(raw) && !allowed?.has(index)) found.add('empty')
     const literal = literals[index + 1] ?? ''
@@ -317,7 +314,7 @@ interface Seal {
   readonly nonce: string
 }
 
-/** Longer values are identified by their hash. */
+/** A short value identifies itself, and only a fence needs its hash. */
 const shortLength = 64
 const nonceLength = 12
 
@@ -325,8 +322,8 @@ const nonceLength = 12
  * Identity and nonce come from one SHA-256 of the value, keyed by the secret, and share no bit. The nonce depends only
  * on the value, so equal questions stay equal and the text before a value stays cacheable.
  */
-export const sealOf = (value: string, secret: string): Seal =>
-  sealBy(value, hash('sha256', `${secret}\n${value}`))
+export const sealOf = (value: string, secret: string, isFenced = true): Seal =>
+  sealBy(value, isFenced || value.length > shortLength ? hash('sha256', `${secret}\n${value}`) : '')
 
 /** The same seal, computed in slices for values of any length. */
 export function* sealing(value: string, secret: string): Generator<void, Seal> {
