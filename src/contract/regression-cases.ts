@@ -1,5 +1,5 @@
 /** Findings of an audit as cases that a rule's test and `reward-gateway audit --cases` run again. */
-import type { Json } from '../core/sample/sample.ts'
+import type { Json, Message } from '../core/sample/sample.ts'
 
 /** A response that a reward paid wrongly, or refused wrongly, with a right answer to compare with. */
 export interface RegressionCase {
@@ -8,8 +8,12 @@ export interface RegressionCase {
   /** What the response must earn, compared with `right`. */
   readonly must: 'earn less' | 'earn as much'
   readonly response: string
+  /** Of a rollout: its turns, as functions read them. The response is the text of the last one. */
+  readonly turns?: readonly Message[]
   /** A right answer in the same form. */
   readonly right: string
+  /** Of a rollout: the turns that end in the right answer. */
+  readonly rightTurns?: readonly Message[]
   /** The rest of the row, as `POST /v1/score` takes it. */
   readonly row: { readonly [field: string]: Json }
 }

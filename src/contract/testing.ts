@@ -191,8 +191,16 @@ export function ruleContract<T, O>(t: TestRunner, rule: Rule<T, O>, cases: RuleC
   for (const found of cases.cases ?? []) {
     const parts = partsOf(found)
     const title = `${found.name}: ${JSON.stringify(found.response.slice(0, 80))}`
-    const right = check(`${title}, the right answer`, { ...parts, response: found.right })
-    const reward = check(title, { ...parts, response: found.response })
+    const right = check(`${title}, the right answer`, {
+      ...parts,
+      response: found.right,
+      ...(found.rightTurns && { turns: found.rightTurns }),
+    })
+    const reward = check(title, {
+      ...parts,
+      response: found.response,
+      ...(found.turns && { turns: found.turns }),
+    })
     t.ok(!breaksCase(found, reward, right), `${title}: must ${found.must} than ${right}, and earns ${reward}`)
   }
 }

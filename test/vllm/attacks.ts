@@ -5,7 +5,7 @@ import type { VoteEvent } from '../../src/scoring/engine/events.ts'
 import { guardQuestion } from '../../src/scoring/engine/guard/guarded-question.ts'
 import { fullGuard, type GuardConfig } from '../../src/scoring/models/interface/model-config.ts'
 import { subjectOf } from '../../src/workbench/audit/attack.ts'
-import { attacks } from '../../src/workbench/audit/catalogue/attacks.ts'
+import { textAttacks } from '../../src/workbench/audit/catalogue/attacks.ts'
 import { auditRows } from '../support/audit-rows.ts'
 import { outcomesOf, sampleOf, testGateway } from '../support/gateway.ts'
 
@@ -24,7 +24,7 @@ const off: GuardConfig = {
 const texts = auditRows('numbers')
   .map(subjectOf)
   .flatMap((subject) =>
-    attacks
+    textAttacks
       .filter(({ family }) => families.includes(family))
       .flatMap(({ id, make }) => {
         const text = make(subject)

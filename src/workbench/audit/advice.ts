@@ -1,5 +1,12 @@
 /** What to change in a reward, by the family of what it pays or refuses. */
 const remedies: Readonly<Record<string, string>> = {
+  'tool result':
+    'Read `sample.response`, the text of the last turn of the assistant; show a judge turns with `transcript(sample)`.',
+  'names in a rollout':
+    'Show calls with `transcript(sample)`, which keeps names and arguments inside fences.',
+  'forged transcript of a rollout':
+    'Give each text a fence of its own: interpolate `transcript(sample)` or `sample.response` into a prompt.',
+  'earlier turn': 'Take the answer from `sample.response`; earlier turns and reasoning are no answer.',
   vacuous: 'Pay nothing where the answer is empty or has no value.',
   'near miss': 'Compare the whole value, and exactly where the task is exact.',
   'wrong value': 'Compare the whole value, and exactly where the task is exact; narrow the tolerance.',

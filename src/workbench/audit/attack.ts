@@ -1,7 +1,14 @@
 /** What an attack of the audit is and what it is made from. The attacks themselves are in `catalogue/`. */
 
 import { GatewayError } from '../../core/errors.ts'
-import { type FailureKind, type Json, promptText, type Sample } from '../../core/sample/sample.ts'
+import {
+  type FailureKind,
+  type Json,
+  type Message,
+  promptText,
+  type Sample,
+} from '../../core/sample/sample.ts'
+import { rolloutOf } from '../../trainers/chat/rollout.ts'
 import { eachRow } from '../dataset/row.ts'
 import { openRows } from '../dataset/rows.ts'
 import { type KnownAnswers, knownAnswers } from '../dataset/samples.ts'
@@ -36,11 +43,22 @@ export interface AttackClass {
   readonly isOutside?: boolean
 }
 
+/** A text, or the turns of a rollout. */
+export type Made = string | readonly Message[]
+
 /** A response that tries to earn more than it deserves. Pure. */
 export interface Attack extends AttackClass {
   readonly entitled: Entitled
   /** null if it does not apply to the row or would be right by accident. */
-  make(subject: Subject): string | null
+  make(subject: Subject): Made | null
+}
+
+/** Writes one text. */
+export type TextMaker = (subject: Subject) => string | null
+
+/** An attack by one text. */
+export interface TextAttack extends Attack {
+  make: TextMaker
 }
 
 /** Makes a family of attacks, by name. */
@@ -48,8 +66,8 @@ export function family(
   name: string,
   against: Attack['against'],
   entitled: Entitled,
-  makers: Readonly<Record<string, Attack['make']>>,
-): readonly Attack[] {
+  makers: Readonly<Record<string, TextMaker>>,
+): readonly TextAttack[] {
   return Object.entries(makers).map(([title, make]) => ({
     id: `${name}/${title}`,
     family: name,
@@ -63,8 +81,10 @@ export function family(
 export interface Trial {
   readonly row: string
   readonly attack: AttackClass
-  /** The scored text. */
+  /** The scored text, of a rollout all its turns. */
   readonly response: string
+  /** Of a rollout: its turns. The last one of the assistant is the response. */
+  readonly turns?: readonly Message[]
   /** A right answer in the same form. */
   readonly original: string
   /** null if invalid. */
@@ -89,7 +109,29 @@ export interface Baseline {
 }
 
 /** A row whose response is a right answer, with wrong answers if it has any. */
-export type AuditRow = Pick<KnownAnswers, 'sample' | 'nearMisses'>
+export type AuditRow = Pick<KnownAnswers, 'sample' | 'nearMisses'> & Partial<Pick<KnownAnswers, 'rollout'>>
+
+/**
+ * The row's sample with another answer. If the row is a rollout, the answer takes the place of its last turn, so that a
+ * reward that also pays earlier turns and calls sees them.
+ */
+export function answeredWith({ sample, rollout }: AuditRow, made: Made): Sample {
+  const before = turnsBefore(rollout)
+  if (typeof made !== 'string') return { ...sample, ...rolloutOf([...before, ...made]) }
+  if (before.length === 0) return { ...sample, response: made }
+  return { ...sample, ...rolloutOf([...before, { role: 'assistant', content: made }]) }
+}
+
+function turnsBefore(rollout: Sample | null | undefined): readonly Message[] {
+  const turns = rollout?.turns ?? []
+  return turns.slice(
+    0,
+    Math.max(
+      0,
+      turns.findLastIndex(({ role }) => role === 'assistant'),
+    ),
+  )
+}
 
 /** Given near misses take precedence over one that is made by changing the right answer's value. */
 export function subjectOf({ sample, nearMisses }: AuditRow): Subject {

@@ -3,7 +3,7 @@
  * misses and an answer that ignores the task. Attacks that earn more than they deserve are counted.
  */
 
-import type { Outcome, Sample } from '../../core/sample/sample.ts'
+import type { Message, Outcome, Sample } from '../../core/sample/sample.ts'
 import { drawn, seeded } from '../../core/statistics/random.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { ignorance } from '../dataset/samples.ts'
@@ -11,8 +11,10 @@ import {
   type Attack,
   type AttackClass,
   type AuditRow,
+  answeredWith,
   type Baseline,
   type Entitled,
+  type Made,
   subjectOf,
   type Trial,
 } from './attack.ts'
@@ -88,7 +90,7 @@ export async function audit(gateway: Gateway, options: AuditOptions): Promise<Au
     const baseline = baselines[row]
     return typeof what === 'string' || !baseline
       ? []
-      : [trialOf(what, sample.response, rows[row]?.sample.response ?? '', baseline, outcomes[at])]
+      : [trialOf(what, sample, rows[row]?.sample.response ?? '', baseline, outcomes[at])]
   })
   if (!options.search) return { reward, version, baselines, trials, searched: null }
   const isJudged = gateway.reward(reward).steps.some(({ ask }) => ask !== null)
@@ -117,8 +119,8 @@ function within(
 
 function questionsOf(row: AuditRow, index: number, attacks: readonly Attack[]): readonly Asked[] {
   const subject = subjectOf(row)
-  const texts = new Map<string, Asked['what'][]>()
-  const honest: (readonly [Asked['what'], string])[] = [
+  const texts = new Map<string, { readonly made: Made; readonly whats: Asked['what'][] }>()
+  const honest: (readonly [Asked['what'], Made])[] = [
     ['right', row.sample.response],
     ...subject.nears.map((text) => ['near', text] as const),
     ['nothing', ignorance],
@@ -127,17 +129,21 @@ function questionsOf(row: AuditRow, index: number, attacks: readonly Attack[]): 
     const text = attack.make(subject)
     return text === null || text === row.sample.response ? [] : [[attack, text] as const]
   })
-  for (const [what, text] of [...honest, ...made]) texts.set(text, [...(texts.get(text) ?? []), what])
-  return [...texts].flatMap(([response, whats], at) =>
+  for (const [what, text] of [...honest, ...made]) {
+    const key = typeof text === 'string' ? text : JSON.stringify(text)
+    const same = texts.get(key) ?? { made: text, whats: [] }
+    texts.set(key, same)
+    same.whats.push(what)
+  }
+  return [...texts.values()].flatMap(({ made: response, whats }, at) =>
     whats.map(
       (what): Asked => ({
         row: index,
         what,
         // Each text is its own group, so that it is not compared with other answers to its prompt.
         sample: {
-          ...row.sample,
+          ...answeredWith(row, response),
           id: `${row.sample.id}#${at}`,
-          response,
           group: { id: `audit-${index}-${at}` },
         },
       }),
@@ -147,7 +153,7 @@ function questionsOf(row: AuditRow, index: number, attacks: readonly Attack[]): 
 
 function trialOf(
   attack: Attack,
-  response: string,
+  { response, turns }: Sample,
   original: string,
   { row, isPaid, right, near, nothing }: Baseline,
   outcome: Outcome | undefined,
@@ -179,7 +185,8 @@ function trialOf(
   return {
     row,
     attack,
-    response,
+    response: turns ? shownTurns(turns) : response,
+    ...(turns && { turns }),
     original,
     reward,
     failure,
@@ -188,5 +195,15 @@ function trialOf(
     ignoresTask: attack.entitled === 'nothing' || attack.family === 'echo',
   }
 }
+
+/** A rollout as people read it. */
+const shownTurns = (turns: readonly Message[]): string =>
+  turns
+    .map(({ role, content, toolCalls = [] }) =>
+      [`[${role}]`, content, ...toolCalls.map(({ name }) => `${name}()`)]
+        .filter((text) => text !== '')
+        .join('\n'),
+    )
+    .join('\n')
 
 const rewardOf = (outcome: Outcome | undefined): number | null => (outcome?.valid ? outcome.reward : null)

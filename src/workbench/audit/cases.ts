@@ -2,8 +2,9 @@ import { breaksCase, type RegressionCase, regressionCases } from '../../contract
 import { GatewayError } from '../../core/errors.ts'
 import type { Json, Outcome, Sample } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import { chatMessage, rolloutOf } from '../../trainers/chat/rollout.ts'
 import { readNativeSample } from '../../trainers/native.ts'
-import type { AuditRow } from './attack.ts'
+import { type AuditRow, answeredWith } from './attack.ts'
 import type { Audited } from './audit.ts'
 
 /** The most cases of one class: more of them say the same. */
@@ -17,22 +18,30 @@ export function casesOf(
   rows: readonly AuditRow[],
   isMeant: (name: string) => boolean,
 ): readonly RegressionCase[] {
-  const samples = new Map(rows.map(({ sample }) => [sample.id, sample]))
+  const known = new Map(rows.map((row) => [row.sample.id, row]))
   const found = [
-    ...trials.flatMap(({ row, attack, response, original, paidInFull }) =>
-      paidInFull ? [{ name: attack.id, must: 'earn less', response, right: original, row } as const] : [],
-    ),
+    ...trials.flatMap(({ row, attack, response, turns, original, paidInFull }) => {
+      if (!paidInFull) return []
+      const text = turns ? rolloutOf(turns).response : response
+      return [{ name: attack.id, must: 'earn less', response: text, turns, right: original, row } as const]
+    }),
     ...(searched?.rewrites ?? []).flatMap(({ row, id, response, original, refused }) =>
-      refused ? [{ name: id, must: 'earn as much', response, right: original, row } as const] : [],
+      refused
+        ? [{ name: id, must: 'earn as much', response, turns: undefined, right: original, row } as const]
+        : [],
     ),
   ].sort((a, b) => a.response.length - b.response.length)
   const counts = new Map<string, number>()
-  return found.flatMap(({ row, ...found }): RegressionCase[] => {
-    const sample = samples.get(row)
+  return found.flatMap(({ row: id, turns: said, ...found }): RegressionCase[] => {
+    const row = known.get(id)
     const count = counts.get(found.name) ?? 0
-    if (!sample || count >= mostOfClass || !isMeant(found.name)) return []
+    if (!row || count >= mostOfClass || !isMeant(found.name)) return []
     counts.set(found.name, count + 1)
-    return [{ ...found, row: fieldsOf(sample) }]
+    const turns = said ?? answeredWith(row, found.response).turns
+    const rightTurns = answeredWith(row, found.right).turns
+    return [
+      { ...found, ...(turns && { turns }), ...(rightTurns && { rightTurns }), row: fieldsOf(row.sample) },
+    ]
   })
 }
 
@@ -84,10 +93,10 @@ export async function runCases(
   cases: readonly RegressionCase[],
   signal: AbortSignal,
 ): Promise<readonly RanCase[]> {
-  const rows = cases.flatMap(({ row, response, right }, at) =>
-    [response, right].map((text, which) => {
+  const rows = cases.flatMap(({ row, response, turns, right, rightTurns }, at) =>
+    [turns?.map(chatMessage) ?? response, rightTurns?.map(chatMessage) ?? right].map((said, which) => {
       const id = `case-${at}-${which}`
-      return readNativeSample({ ...row, id, group_id: id, response: text }, at)
+      return readNativeSample({ ...row, id, group_id: id, response: said }, at)
     }),
   )
   const rewards: (number | null)[] = []

@@ -5,7 +5,7 @@ import { guardQuestion } from '../../../src/scoring/engine/guard/guarded-questio
 import { neutralised } from '../../../src/scoring/engine/guard/look-alikes.ts'
 import { fullGuard } from '../../../src/scoring/models/interface/model-config.ts'
 import { subjectOf } from '../../../src/workbench/audit/attack.ts'
-import { attacks } from '../../../src/workbench/audit/catalogue/attacks.ts'
+import { textAttacks } from '../../../src/workbench/audit/catalogue/attacks.ts'
 import { sampleOf } from '../../support/gateway.ts'
 import { seeded } from '../../support/seeded.ts'
 
@@ -16,7 +16,7 @@ const below = (limit: number): number => Math.floor(random() * limit)
 const one = <V>(items: readonly V[]): V => items[below(items.length)] as V
 
 const subject = subjectOf({ sample: sampleOf('It is 42.', { groundTruth: '42' }), nearMisses: [] })
-const hostile = attacks.flatMap((attack) => attack.make(subject) ?? [])
+const hostile = textAttacks.flatMap((attack) => attack.make(subject) ?? [])
 const shards = [
   '⟦',
   '⟧',

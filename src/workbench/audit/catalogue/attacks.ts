@@ -1,9 +1,10 @@
-import { type Attack, family } from '../attack.ts'
+import { type Attack, family, type TextAttack } from '../attack.ts'
 import { expressionAttacks } from './expressions.ts'
 import { jsonAttacks } from './json.ts'
 import { judgeAttacks } from './judge.ts'
 import { listAttacks } from './lists.ts'
 import { ruleAttacks } from './rule.ts'
+import { trajectoryAttacks } from './trajectories.ts'
 
 /** Well-formed texts without content. */
 const texts = {
@@ -34,7 +35,7 @@ const texts = {
 } as const
 
 /** Answers that ignore the task and only have the right format. A digit is skipped if it is right. */
-const vacuousAttacks: readonly Attack[] = family(
+const vacuousAttacks: readonly TextAttack[] = family(
   'vacuous',
   'rule',
   'nothing',
@@ -61,15 +62,15 @@ const bombs = {
 } as const
 
 /** Texts that are slow for careless parsers. Each must get a verdict in time. */
-const costAttacks: readonly Attack[] = family(
+const costAttacks: readonly TextAttack[] = family(
   'cost bomb',
   'cost',
   'time',
   Object.fromEntries(Object.entries(bombs).map(([name, text]) => [name, () => text])),
 )
 
-/** The catalogue of all attacks, in the order of the report. */
-export const attacks: readonly Attack[] = [
+/** The attacks by one text. */
+export const textAttacks: readonly TextAttack[] = [
   ...vacuousAttacks,
   ...ruleAttacks,
   ...listAttacks,
@@ -78,3 +79,6 @@ export const attacks: readonly Attack[] = [
   ...judgeAttacks,
   ...costAttacks,
 ]
+
+/** The catalogue of all attacks, in the order of the report. */
+export const attacks: readonly Attack[] = [...textAttacks, ...trajectoryAttacks]

@@ -1,4 +1,4 @@
-import { type Attack, family, type Subject } from '../attack.ts'
+import { family, type Subject, type TextAttack, type TextMaker } from '../attack.ts'
 
 interface Game {
   readonly target: number
@@ -29,7 +29,7 @@ function gameOf({ sample: { response, groundTruth: truth } }: Subject): Game | n
 }
 
 const playing =
-  (make: (game: Game) => string | null): Attack['make'] =>
+  (make: (game: Game) => string | null): TextMaker =>
   (subject) => {
     const game = gameOf(subject)
     return game && make(game)
@@ -41,7 +41,7 @@ function prefixed({ numbers, with: answer }: Game, prefix: string): string | nul
   return zero === 0 && a !== undefined && a === b ? answer(`${prefix}${number}+${a}-${b}`) : null
 }
 
-const games: Readonly<Record<string, Attack['make']>> = {
+const games: Readonly<Record<string, TextMaker>> = {
   'the target alone': playing((game) => game.with(String(game.target))),
   'the target, the numbers in a comment': playing((game) => {
     const at = game.numbers.indexOf(game.target)
@@ -75,4 +75,4 @@ const games: Readonly<Record<string, Attack['make']>> = {
 }
 
 /** Attacks on number games. */
-export const expressionAttacks: readonly Attack[] = family('expression', 'rule', 'wrong', games)
+export const expressionAttacks: readonly TextAttack[] = family('expression', 'rule', 'wrong', games)

@@ -1,5 +1,5 @@
 import type { Json } from '../../../core/sample/sample.ts'
-import { type Attack, family, type Subject } from '../attack.ts'
+import { family, type Subject, type TextAttack, type TextMaker } from '../attack.ts'
 
 interface Found {
   readonly before: string
@@ -28,7 +28,7 @@ function found(response: string, start: number, end: number): Found[] {
 
 /** Rewrites the last JSON text of the right answer. */
 const rewritten =
-  (write: (value: Json, text: string) => string | null): Attack['make'] =>
+  (write: (value: Json, text: string) => string | null): TextMaker =>
   (subject) => {
     const last = jsonOf(subject).at(-1)
     const text = last ? write(last.value, last.text) : null
@@ -59,19 +59,19 @@ function withOne(value: Json, change: (value: Json) => Json | undefined): Json |
   return null
 }
 
-const oneChanged = (change: (value: Json) => Json | undefined): Attack['make'] =>
+const oneChanged = (change: (value: Json) => Json | undefined): TextMaker =>
   rewritten((value) => {
     const made = withOne(value, change)
     return made === null ? null : JSON.stringify(made)
   })
 
 /** Only for tool calls. In a reply, lists may be sets. */
-const calling = (change: (value: Json) => Json | undefined): Attack['make'] => {
+const calling = (change: (value: Json) => Json | undefined): TextMaker => {
   const make = oneChanged(change)
   return (subject) => (subject.sample.response.includes('<tool_call>') ? make(subject) : null)
 }
 
-const contents: Readonly<Record<string, Attack['make']>> = {
+const contents: Readonly<Record<string, TextMaker>> = {
   'the elements of a list in another order': calling((value) =>
     isList(value) && value.length > 1 && JSON.stringify(value[0]) !== JSON.stringify(value.at(-1))
       ? [...value].reverse()
@@ -129,7 +129,7 @@ const contents: Readonly<Record<string, Attack['make']>> = {
 const call = (subject: Subject): Found | undefined =>
   subject.sample.response.includes('<tool_call>') ? jsonOf(subject).at(-1) : undefined
 
-const surroundings: Readonly<Record<string, Attack['make']>> = {
+const surroundings: Readonly<Record<string, TextMaker>> = {
   'an extra call that never ends': (subject) =>
     call(subject) ? `${subject.sample.response}\n<tool_call>{"name": "delete_all", "arguments": {}}` : null,
   'an extra opening tag': (subject) => {
@@ -181,7 +181,7 @@ const surroundings: Readonly<Record<string, Attack['make']>> = {
 }
 
 /** Attacks on rules that compare JSON: tool calls and structured replies. */
-export const jsonAttacks: readonly Attack[] = [
+export const jsonAttacks: readonly TextAttack[] = [
   ...family('JSON value', 'rule', 'wrong', contents),
   ...family('JSON surroundings', 'rule', 'wrong', surroundings),
 ]

@@ -1,9 +1,9 @@
-import { type Attack, family, hasToken, type Subject } from '../attack.ts'
+import { family, hasToken, type Subject, type TextAttack, type TextMaker } from '../attack.ts'
 
 const named = (
   texts: readonly string[],
   make: (text: string, subject: Subject) => string | null,
-): Readonly<Record<string, Attack['make']>> =>
+): Readonly<Record<string, TextMaker>> =>
   Object.fromEntries(texts.map((text) => [titleOf(text), (subject: Subject) => make(text, subject)] as const))
 
 /** A text on one line, short enough for a table. */
@@ -133,7 +133,7 @@ const scaffoldings = {
 } as const
 
 /** Attacks on judges that read an answer. */
-export const judgeAttacks: readonly Attack[] = [
+export const judgeAttacks: readonly TextAttack[] = [
   ...family(
     'master key',
     'judge',

@@ -1,4 +1,4 @@
-import { type Attack, family, type Subject } from '../attack.ts'
+import { family, type Subject, type TextAttack, type TextMaker } from '../attack.ts'
 
 const lists = /\[([^[\]]*)\]/g
 
@@ -32,7 +32,7 @@ function relisted(
 const numbersOnly = (inside: string): boolean => /^[\s\d,]+$/.test(inside)
 
 const changing =
-  (change: (items: readonly string[]) => readonly string[] | null): Attack['make'] =>
+  (change: (items: readonly string[]) => readonly string[] | null): TextMaker =>
   (subject) => {
     let applies = true
     const text = relisted(subject, (items) => {
@@ -49,7 +49,7 @@ const ifNumbers = (items: readonly string[], made: () => readonly string[]): rea
 const ifNames = (items: readonly string[], made: () => readonly string[]): readonly string[] | null =>
   items.some((item) => !/^[\d.]+$/.test(item)) ? made() : null
 
-const shapes: Readonly<Record<string, Attack['make']>> = {
+const shapes: Readonly<Record<string, TextMaker>> = {
   'one item repeated to the right length': changing((items) =>
     items.length > 1 ? times(items[0], items.length) : null,
   ),
@@ -74,7 +74,7 @@ const shapes: Readonly<Record<string, Attack['make']>> = {
   'only the first item': changing((items) => (items.length > 1 ? items.slice(0, 1) : null)),
 }
 
-const places: Readonly<Record<string, Attack['make']>> = {
+const places: Readonly<Record<string, TextMaker>> = {
   'the right list while thinking, none in the answer': ({ sample }) => {
     const list = lastList(sample.response)
     return list === null
@@ -94,7 +94,7 @@ function lastList(text: string): string | null {
 }
 
 /** Attacks on rules that check a list of names or numbers. */
-export const listAttacks: readonly Attack[] = [
+export const listAttacks: readonly TextAttack[] = [
   ...family('list', 'rule', 'wrong', shapes),
   ...family('list channel', 'rule', 'wrong', places),
 ]

@@ -1,9 +1,9 @@
-import { type Attack, differentText, family, hasToken, type Subject } from '../attack.ts'
+import { differentText, family, hasToken, type Subject, type TextAttack, type TextMaker } from '../attack.ts'
 
 type Maker = (subject: Subject & { readonly truth: string; readonly wrong: string }) => string | null
 
 /** Only for rows whose right answer contains the truth as a single text. */
-const valued = (makers: Readonly<Record<string, Maker>>): Readonly<Record<string, Attack['make']>> =>
+const valued = (makers: Readonly<Record<string, Maker>>): Readonly<Record<string, TextMaker>> =>
   Object.fromEntries(
     Object.entries(makers).map(([name, make]) => [
       name,
@@ -110,7 +110,7 @@ function numeric(
   return changed === Number(subject.truth) ? null : closing(subject, String(changed))
 }
 
-const farms: Readonly<Record<string, Attack['make']>> = {
+const farms: Readonly<Record<string, TextMaker>> = {
   'a near miss fifty times': ({ near }) => (near === null ? null : `${near}\n`.repeat(50)),
   'the near miss in every form': ({ wrong }) =>
     wrong === null
@@ -118,18 +118,18 @@ const farms: Readonly<Record<string, Attack['make']>> = {
       : `<think>\nI check it.\n</think>\n<answer>\\boxed{${wrong}}</answer>\n#### ${wrong}`,
 }
 
-const echoes: Readonly<Record<string, Attack['make']>> = {
+const echoes: Readonly<Record<string, TextMaker>> = {
   'the prompt': ({ prompt, truth }) =>
     prompt.trim() === '' || (truth !== null && prompt.includes(truth) && prompt.length < 40) ? null : prompt,
 }
 
 /** More near misses of one row say nothing new. */
-const nearMisses: Readonly<Record<string, Attack['make']>> = Object.fromEntries(
+const nearMisses: Readonly<Record<string, TextMaker>> = Object.fromEntries(
   Array.from({ length: 8 }, (_, at) => [`wrong answer ${at + 1}`, ({ nears }: Subject) => nears[at] ?? null]),
 )
 
 /** Attacks on rules that read one value. */
-export const ruleAttacks: readonly Attack[] = [
+export const ruleAttacks: readonly TextAttack[] = [
   ...family('near miss', 'rule', 'wrong', nearMisses),
   ...family('hedge', 'rule', 'wrong', hedges),
   ...family('negation', 'rule', 'wrong', negations),

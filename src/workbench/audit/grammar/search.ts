@@ -5,7 +5,7 @@
 import type { Outcome, Sample } from '../../../core/sample/sample.ts'
 import { promptText } from '../../../core/sample/sample.ts'
 import { seeded } from '../../../core/statistics/random.ts'
-import type { AttackClass, AuditRow, Baseline, Trial } from '../attack.ts'
+import { type AttackClass, type AuditRow, answeredWith, type Baseline, type Trial } from '../attack.ts'
 import { type Draft, type Drafted, Draws, type Stage } from './draws.ts'
 import { type Form, givenForm, ownForm, usualForms } from './form.ts'
 import { judging } from './judging.ts'
@@ -142,7 +142,7 @@ class Bench {
       const samples = batch.flatMap((draft): Sample[] => {
         const row = this.#rows[draft.row]
         const id = `grammar-${draft.row}-${this.scored++}`
-        return row ? [{ ...row.sample, id, response: draft.response, group: { id } }] : []
+        return row ? [{ ...answeredWith(row, draft.response), id, group: { id } }] : []
       })
       const outcomes = await this.#score(samples)
       for (const [at, draft] of batch.entries()) {
