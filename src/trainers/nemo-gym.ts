@@ -144,6 +144,7 @@ const kinds: Readonly<Record<FailureKind, string>> = {
   judge_unparseable: 'judge_unparseable',
   judge_out_of_range: 'judge_unparseable',
   sandbox_unreachable: 'reward_gateway:sandbox_unreachable',
+  sandbox_timeout: 'reward_gateway:sandbox_timeout',
   prompt_too_long: 'reward_gateway:prompt_too_long',
   rule_error: 'verifier_error',
   rule_timeout: 'verifier_error',

@@ -15,6 +15,7 @@ export async function testApp(
     version: 'test',
     inFlight: () => gateway.inFlight,
     models: () => gateway.models(),
+    sandboxes: () => gateway.sandboxes(),
     runs: () => gateway.runs(),
   })
   const gateway = await testGateway(t, rewards, { events: metrics, env })

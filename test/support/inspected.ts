@@ -28,7 +28,11 @@ export async function inspectedApp(
   parts: { readonly env?: Readonly<Record<string, string>>; readonly text?: () => TextPolicy } = {},
 ): Promise<Inspected> {
   const clock = fakeClock(1_000_000)
-  const metrics = openMetrics({ version: 'test', inFlight: () => gateway.inFlight })
+  const metrics = openMetrics({
+    version: 'test',
+    inFlight: () => gateway.inFlight,
+    sandboxes: () => gateway.sandboxes(),
+  })
   const policy = parts.text ?? (() => shownText(gateway.settings))
   const live = new LiveView({ clock, epoch: 0, rangeOf: rewardRange, policy })
   const events = {

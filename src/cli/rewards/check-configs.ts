@@ -9,7 +9,7 @@ import { explainModel, explainPlan } from '../../scoring/plan/explain.ts'
 import type { GatewaySettings } from '../../scoring/plan/gateway-config.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
 import { type Resolved, resolvePlans } from '../../scoring/plan/resolve.ts'
-import { confinementText, openSandboxes } from '../../scoring/sandboxes/sandboxes.ts'
+import { Sandboxes } from '../../scoring/sandboxes/sandboxes.ts'
 import { openGroundTruthIndexes } from '../../trainers/ground-truth-index.ts'
 import type { knownTrainers } from '../../trainers/sent.ts'
 import { eachRow } from '../../workbench/dataset/row.ts'
@@ -80,10 +80,10 @@ async function explain(
 }
 
 async function explainSandboxes(gateway: GatewaySettings, io: Io): Promise<void> {
-  const sandboxes = openSandboxes(gateway.sandboxes, systemClock)
+  const sandboxes = new Sandboxes(gateway.sandboxes, systemClock)
   try {
-    for (const [name, greeting] of await sandboxes.open())
-      io.stdout.write(`sandbox ${name}: ${confinementText(greeting)}\n`)
+    for (const [name, { text, isConfined }] of await sandboxes.open())
+      io.stdout.write(`${isConfined ? '' : 'warning: '}sandbox ${name}: ${text}\n`)
   } finally {
     sandboxes.close()
   }

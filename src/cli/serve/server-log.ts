@@ -55,6 +55,21 @@ export function withLog(
         log()?.warn(alarm, 'a monitor raised an alarm; docs/monitoring.md says what to do')
       },
     },
+    sandboxes: {
+      ...events.sandboxes,
+      restarted(change) {
+        events.sandboxes?.restarted?.(change)
+        log()?.warn(change, 'a process that runs programs ended, and another one takes its place')
+      },
+      ejected(change) {
+        events.sandboxes?.ejected?.(change)
+        log()?.warn(change, 'a sandbox server is unavailable')
+      },
+      readmitted(change) {
+        events.sandboxes?.readmitted?.(change)
+        log()?.info(change, 'a sandbox server is available again')
+      },
+    },
     reloads: {
       ended(refusal) {
         events.reloads?.ended?.(refusal)
@@ -74,6 +89,18 @@ export function withLog(
           )
       },
     },
+  }
+}
+
+type LogLines = Readonly<Record<'info' | 'warn', (line: object, text: string) => void>>
+
+/** Says how programs are confined. */
+export function logSandboxes(log: LogLines | null, gateway: Pick<Gateway, 'sandboxes'>): void {
+  for (const { name: sandbox, backend, confinement } of gateway.sandboxes()) {
+    if (confinement === null) continue
+    const line = { sandbox, backend, confinement: confinement.text }
+    if (confinement.isConfined) log?.info(line, 'programs run in a sandbox')
+    else log?.warn(line, 'programs are not confined; docs/code-rewards.md says what they can do')
   }
 }
 

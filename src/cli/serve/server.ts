@@ -17,7 +17,7 @@ import { LiveView } from '../../serving/telemetry/live/live.ts'
 import { shownText } from '../../serving/telemetry/live/shown-row.ts'
 import { openMetrics } from '../../serving/telemetry/metrics/metrics.ts'
 import { cannotListen } from './listening.ts'
-import { type Log, openJudgeLog, withLog } from './server-log.ts'
+import { type Log, logSandboxes, openJudgeLog, withLog } from './server-log.ts'
 
 /** The server options of `serve` and `demo`. */
 interface ServerOptions extends Omit<ObservedOptions, 'events'> {
@@ -54,6 +54,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     version: packageVersion,
     inFlight: () => gateway.inFlight,
     models: () => gateway.models(),
+    sandboxes: () => gateway.sandboxes(),
     runs: () => gateway.runs(),
   })
   let log: Log | null = null
@@ -102,7 +103,9 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   })
   const reload = async () => {
     try {
-      await (await opening).reload()
+      const reloaded = await opening
+      await reloaded.reload()
+      logSandboxes(log, reloaded)
     } catch {
       // The log and the metrics have the error.
     }
@@ -127,6 +130,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     })
     log = app.log
     await app.listen({ ...place, backlog: waitingConnections })
+    logSandboxes(log, gateway)
   } catch (error) {
     unwatch()
     judges.end()

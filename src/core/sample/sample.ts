@@ -37,6 +37,7 @@ export const failureKinds = [
   'judge_unparseable',
   'judge_out_of_range',
   'sandbox_unreachable',
+  'sandbox_timeout',
   'prompt_too_long',
   'rule_error',
   'rule_timeout',

@@ -19,6 +19,7 @@ import type { InstanceSnapshot, ModelSnapshot, Models } from '../models/models.t
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type OnInvalidSetting, onInvalidOf } from '../plan/reward-config.ts'
+import type { SandboxSnapshot } from '../sandboxes/sandbox.ts'
 import type { Keys } from './keys.ts'
 import { gatewayRooms, type LastReload, openReloader, type Runtime, type RuntimeOptions } from './runtime.ts'
 
@@ -27,6 +28,7 @@ export { WaitTime } from '../engine/job.ts'
 export type { ForwardReply as Forwarded } from '../models/interface/ask.ts'
 export { AskError } from '../models/interface/ask.ts'
 export type { ModelSnapshot } from '../models/models.ts'
+export type { SandboxSnapshot } from '../sandboxes/sandbox.ts'
 
 /** The model operations of the admin API. */
 type Pools = Pick<Models, 'names' | 'addInstance' | 'drainInstance' | 'removeInstance' | 'sleep' | 'wake'>
@@ -49,6 +51,7 @@ export interface Gateway {
   /** Every function that a config could use. Loads the unused ones too. */
   functions(): Promise<readonly FunctionDescription[]>
   models(): readonly ModelSnapshot[]
+  sandboxes(): readonly SandboxSnapshot[]
   /** Forwards a client's request to a model. Rejects with RG_NOT_FOUND, RG_CLOSING or AskError. */
   forward(model: string, request: Omit<ForwardRequest, 'deadline'>): Promise<ForwardReply>
   /** Manages instances and memory of the served models. See Models for what each method throws. */
@@ -127,6 +130,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       return Promise.all(functions.names.map((name) => functions.describe(name)))
     },
     models: () => served.newest.models.snapshot(),
+    sandboxes: () => served.newest.sandboxes.snapshot(),
     async forward(model, request) {
       const { passing, settings } = served.current()
       return passing.forward(model, { ...request, deadline: clock.now() + settings.limits.deadline_s * 1000 })

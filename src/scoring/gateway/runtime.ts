@@ -17,7 +17,8 @@ import { configTexts, readConfigs } from '../plan/configs.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
-import { openSandboxes, type Sandboxes } from '../sandboxes/sandboxes.ts'
+import type { SandboxEvents } from '../sandboxes/sandbox.ts'
+import { Sandboxes } from '../sandboxes/sandboxes.ts'
 import { type Keys, readKeys } from './keys.ts'
 import { canaryOf, checkRehearsal, checkReload } from './known-samples.ts'
 
@@ -160,6 +161,7 @@ export interface RuntimeOptions {
     readonly engine?: EngineEvents
     readonly models?: ModelEvents
     readonly functions?: FunctionEvents
+    readonly sandboxes?: SandboxEvents
     readonly canary?: CanaryEvents
     readonly reloads?: ReloadEvents
   }
@@ -172,6 +174,7 @@ export const gatewayRooms = Object.keys({
   engine: true,
   models: true,
   functions: true,
+  sandboxes: true,
   canary: true,
   reloads: true,
 } satisfies Record<RoomName, true>) as readonly RoomName[]
@@ -223,7 +226,8 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
     ...(events.functions && { events: events.functions }),
   })
   let opened: Models | null = null
-  const sandboxes = openSandboxes(settings.sandboxes, clock)
+  const sandboxes =
+    before?.sandboxes.next(settings.sandboxes) ?? new Sandboxes(settings.sandboxes, clock, events.sandboxes)
   try {
     const resolved = await resolvePlans(configs, functions)
     checkRehearsal(settings, resolved.plans, options.configs)

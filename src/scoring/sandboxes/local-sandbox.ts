@@ -10,21 +10,18 @@ import type {
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure } from '../../core/sample/sample.ts'
-import { type CancelToken, whenAborted } from '../models/interface/cancel-token.ts'
+import { whenAborted } from '../models/interface/cancel-token.ts'
 import { passes, sameValues } from './compare.ts'
-import type { SandboxConfig } from './sandbox-config.ts'
+import type {
+  Confinement,
+  ProgramOutcome,
+  ProgramRequest,
+  Sandbox,
+  SandboxEvents,
+  SandboxSnapshot,
+} from './sandbox.ts'
+import type { LocalConfig } from './sandbox-config.ts'
 import { type Greeting, Zygote, ZygoteGone } from './zygote.ts'
-
-/** A program that waits for its turn or runs. */
-export interface ProgramRequest {
-  readonly execution: Execution
-  /** On the clock, milliseconds. */
-  readonly deadline: number
-  readonly signal: AbortSignal | CancelToken
-}
-
-/** What became of a program. A failure is never the program's own fault. */
-export type ProgramOutcome = { readonly result: ExecutionResult } | { readonly failure: Failure }
 
 /** Runs after which a zygote is replaced. */
 const mostRuns = 10_000
@@ -37,19 +34,37 @@ const mostTries = 2
 const lost = Symbol('lost')
 
 /** Runs programs on this machine, at most one on each core. Each case runs in a process that can reach nothing. */
-export class LocalSandbox {
-  readonly #config: SandboxConfig
+export class LocalSandbox implements Sandbox {
+  readonly #name: string
+  readonly #config: LocalConfig
   readonly #clock: Clock
   readonly #size: number
   readonly #idle: { readonly zygote: Zygote; runs: number }[] = []
-  readonly #waiting: { start(): void }[] = []
+  /** In order of arrival. */
+  readonly #waiting = new Set<{ start(): void }>()
+  readonly #events: SandboxEvents
   #running = 0
   #isClosed = false
+  #confinement: Confinement | null = null
+  #calls = 0
+  #errors = 0
+  #latencyMs = 0
 
-  constructor(config: SandboxConfig, clock: Clock) {
+  constructor(name: string, config: LocalConfig, clock: Clock, events: SandboxEvents = {}) {
+    this.#name = name
     this.#config = config
     this.#clock = clock
-    this.#size = config.programs ?? Math.max(1, availableParallelism() - 1)
+    this.#events = events
+    const cores = availableParallelism()
+    // Programs that share a core would run out of their seconds by the clock through no fault of theirs.
+    this.#size = Math.min(config.programs ?? Math.max(1, cores - 1), cores)
+  }
+
+  async open(): Promise<Confinement> {
+    if (this.#confinement) return this.#confinement
+    const greeting = await this.greeting()
+    this.#confinement = { text: confinementText(greeting), isConfined: greeting.level !== 'none' }
+    return this.#confinement
   }
 
   /** How programs are confined here. Rejects with RG_CONFIG_INVALID if nothing confines them, or Python does not start. */
@@ -73,23 +88,63 @@ export class LocalSandbox {
 
   /** Programs that run, and that wait for their turn. */
   get load(): { readonly running: number; readonly waiting: number; readonly size: number } {
-    return { running: this.#running, waiting: this.#waiting.length, size: this.#size }
+    return { running: this.#running, waiting: this.#waiting.size, size: this.#size }
+  }
+
+  snapshot(): SandboxSnapshot {
+    const here = {
+      address: 'local',
+      state: this.#confinement === null ? 'joining' : 'ready',
+      weight: 1,
+      inFlight: this.#running,
+      limit: this.#size,
+      latencyMs: this.#latencyMs,
+      calls: this.#calls,
+      errors: this.#errors,
+    }
+    return {
+      name: this.#name,
+      backend: 'local',
+      confinement: this.#confinement,
+      waiting: this.#waiting.size,
+      parked: null,
+      isPatient: false,
+      instances: [here],
+    }
   }
 
   /** Runs a program on its cases. Never rejects. */
   async run(request: ProgramRequest): Promise<ProgramOutcome> {
-    if (!(await this.#turn(request))) return { failure: endedEarly(request, this.#clock) }
+    const came = this.#clock.now()
+    const waits = this.#running >= this.#size
+    if (!(await this.#turn(request))) return { failure: endedEarly(request) }
+    const began = this.#clock.now()
+    if (waits) this.#events.queued?.({ sandbox: this.#name, ms: began - came })
+    const outcome = await this.#inTurn(request)
+    const ms = this.#clock.now() - began
+    this.#calls += 1
+    if ('failure' in outcome) this.#errors += 1
+    else this.#latencyMs = this.#latencyMs === 0 ? ms : this.#latencyMs * 0.9 + ms * 0.1
+    const kind = 'failure' in outcome ? outcome.failure.kind : 'ok'
+    this.#events.ended?.({ sandbox: this.#name, instance: 'local', ms, outcome: kind })
+    return outcome
+  }
+
+  async #inTurn(request: ProgramRequest): Promise<ProgramOutcome> {
     try {
       for (let tries = 1; ; tries++) {
         const outcome = await this.#try(request)
         if (outcome !== lost) return outcome
         if (request.signal.aborted || this.#clock.now() >= request.deadline)
-          return { failure: endedEarly(request, this.#clock) }
+          return { failure: endedEarly(request) }
+        this.#events.restarted?.({ sandbox: this.#name, instance: 'local' })
         if (this.#isClosed || tries === mostTries) return { failure: broken }
+        this.#events.retried?.({ sandbox: this.#name, kind: broken.kind })
       }
     } finally {
       this.#running -= 1
-      this.#waiting.shift()?.start()
+      const [next] = this.#waiting
+      next?.start()
     }
   }
 
@@ -110,8 +165,7 @@ export class LocalSandbox {
       const leave = (isTurn: boolean): void => {
         cancel()
         off()
-        const at = this.#waiting.indexOf(place)
-        if (at !== -1) this.#waiting.splice(at, 1)
+        this.#waiting.delete(place)
         resolve(isTurn)
       }
       const place = {
@@ -122,13 +176,13 @@ export class LocalSandbox {
       }
       const cancel = this.#clock.after(deadline - this.#clock.now(), () => leave(false))
       const off = whenAborted(signal, () => leave(false))
-      this.#waiting.push(place)
+      this.#waiting.add(place)
     })
   }
 
   /** Runs a program in one zygote. `lost`: its process ended. */
   async #try({ execution, deadline, signal }: ProgramRequest): Promise<ProgramOutcome | typeof lost> {
-    const slot = this.#idle.pop() ?? { zygote: this.#start(), runs: -1 }
+    const slot = this.#ready() ?? { zygote: this.#start(), runs: -1 }
     const { zygote } = slot
     zygote.hold(true)
     const cancel = this.#clock.after(deadline - this.#clock.now(), () => zygote.kill())
@@ -156,6 +210,15 @@ export class LocalSandbox {
         this.#idle.push(slot)
       }
     }
+  }
+
+  /** A zygote that waits for a program. One that ended while it waited costs no program a try. */
+  #ready(): { readonly zygote: Zygote; runs: number } | undefined {
+    for (let slot = this.#idle.pop(); slot; slot = this.#idle.pop()) {
+      if (!slot.zygote.isGone) return slot
+      this.#events.restarted?.({ sandbox: this.#name, instance: 'local' })
+    }
+    return undefined
   }
 
   async #cases(
@@ -291,13 +354,25 @@ function checkLevel({ level, missing, open }: Greeting): void {
   )
 }
 
+/** How programs are confined, in words. */
+function confinementText({ level, open, missing, python }: Greeting): string {
+  const how = {
+    namespaces: 'programs run in namespaces of their own, with Landlock and seccomp',
+    landlock: `programs run with Landlock and seccomp (${missing.join('; ')})`,
+    none: 'PROGRAMS ARE NOT CONFINED: they may do what the user of the gateway may',
+  }[level]
+  const closed = level === 'none' || open.length > 0 ? '' : '; network, files and other processes are closed'
+  return `${how}${closed}; Python ${python}`
+}
+
 const broken: Failure = {
   kind: 'sandbox_unreachable',
   retryable: true,
   detail: 'the process that runs programs ended while it ran this one',
 }
 
-const endedEarly = ({ signal }: ProgramRequest, _clock: Clock): Failure =>
+/** The failure of a program that nobody waits for any more. */
+export const endedEarly = ({ signal }: Pick<ProgramRequest, 'signal'>): Failure =>
   signal.aborted
     ? { kind: 'cancelled', retryable: true, detail: 'the client disconnected' }
     : {

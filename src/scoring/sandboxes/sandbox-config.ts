@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-/** `sandboxes.NAME` of gateway.yaml: where programs are run. */
-export const sandboxConfig = z.strictObject({
+/** Programs are run on this machine. */
+export const localConfig = z.strictObject({
   /** `local`: on this machine, each case in a process that can reach nothing. */
   backend: z.literal('local').default('local'),
   /**
@@ -11,9 +11,15 @@ export const sandboxConfig = z.strictObject({
   isolation: z.enum(['auto', 'unconfined']).default('auto'),
   /** The Python interpreter, 3.9 or later. Programs run in it without its site-packages. */
   python: z.string().min(1).default('python3'),
-  /** Programs that run at once; absent: one for each core but one. */
+  /** Programs that run at once, at most one for each core; absent: one for each core but one. */
   programs: z.int().min(1).max(256).optional(),
 })
+
+/** A sandbox on this machine, with defaults. */
+export type LocalConfig = z.output<typeof localConfig>
+
+/** `sandboxes.NAME` of gateway.yaml. */
+export const sandboxConfig = localConfig
 
 /** A sandbox with defaults. */
 export type SandboxConfig = z.output<typeof sandboxConfig>

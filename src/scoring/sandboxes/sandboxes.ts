@@ -1,46 +1,83 @@
 import type { Clock } from '../../core/clock.ts'
-import { LocalSandbox, type ProgramOutcome, type ProgramRequest } from './local-sandbox.ts'
+import { LocalSandbox } from './local-sandbox.ts'
+import type {
+  Confinement,
+  ProgramOutcome,
+  ProgramRequest,
+  Sandbox,
+  SandboxEvents,
+  SandboxSnapshot,
+} from './sandbox.ts'
 import type { SandboxConfig } from './sandbox-config.ts'
-import type { Greeting } from './zygote.ts'
 
-/** Runs programs in sandboxes, by the sandbox's name in gateway.yaml. */
-export interface Sandboxes {
-  /** How programs are confined, by sandbox. Starts each; rejects with RG_CONFIG_INVALID if programs cannot be confined. */
-  open(): Promise<ReadonlyMap<string, Greeting>>
-  /** Never rejects. */
-  run(name: string, request: ProgramRequest): Promise<ProgramOutcome>
-  close(): void
+interface SharedSandbox {
+  readonly config: string
+  readonly sandbox: Sandbox
+  users: number
 }
 
-/** How programs are confined, in words. */
-export function confinementText({ level, open, missing, python }: Greeting): string {
-  const how = {
-    namespaces: 'programs run in namespaces of their own, with Landlock and seccomp',
-    landlock: `programs run with Landlock and seccomp (${missing.join('; ')})`,
-    none: 'PROGRAMS ARE NOT CONFINED: they may do what the user of the gateway may',
-  }[level]
-  const closed = level === 'none' || open.length > 0 ? '' : '; network, files and other processes are closed'
-  return `${how}${closed}; Python ${python}`
-}
+/** Sandboxes by name in gateway.yaml. Each reading of the configs has its own; those that stay the same are shared. */
+export class Sandboxes {
+  readonly #clock: Clock
+  readonly #events: SandboxEvents
+  readonly #byName = new Map<string, SharedSandbox>()
+  #isClosed = false
 
-/** Opens sandboxes. Each starts its processes when it is first used. */
-export function openSandboxes(configs: Readonly<Record<string, SandboxConfig>>, clock: Clock): Sandboxes {
-  const byName = new Map(
-    Object.entries(configs).map(([name, config]) => [name, new LocalSandbox(config, clock)]),
-  )
-  const named = (name: string): LocalSandbox => {
-    const sandbox = byName.get(name)
-    if (!sandbox) throw new Error(`there is no sandbox '${name}'`)
-    return sandbox
+  /** `before`: those before a reload, which are still open. A sandbox starts its processes when it is opened or first used. */
+  constructor(
+    configs: Readonly<Record<string, SandboxConfig>>,
+    clock: Clock,
+    events: SandboxEvents = {},
+    before?: Sandboxes,
+  ) {
+    this.#clock = clock
+    this.#events = events
+    for (const [name, config] of Object.entries(configs)) {
+      const text = JSON.stringify(config)
+      const known = before ? before.#byName.get(name) : undefined
+      const shared =
+        known?.config === text
+          ? known
+          : { config: text, sandbox: new LocalSandbox(name, config, clock, events), users: 0 }
+      shared.users += 1
+      this.#byName.set(name, shared)
+    }
   }
-  return {
-    async open() {
-      const greetings = [...byName].map(async ([name, sandbox]) => [name, await sandbox.greeting()] as const)
-      return new Map(await Promise.all(greetings))
-    },
-    run: (name, request) => named(name).run(request),
-    close() {
-      for (const sandbox of byName.values()) sandbox.close()
-    },
+
+  /** The sandboxes of other configs. These stay open. */
+  next(configs: Readonly<Record<string, SandboxConfig>>): Sandboxes {
+    return new Sandboxes(configs, this.#clock, this.#events, this)
+  }
+
+  /** How programs are confined, by sandbox. Rejects with RG_CONFIG_INVALID if programs cannot be confined. */
+  async open(): Promise<ReadonlyMap<string, Confinement>> {
+    const all = [...this.#byName].map(async ([name, { sandbox }]) => [name, await sandbox.open()] as const)
+    return new Map(await Promise.all(all))
+  }
+
+  /** Never rejects. */
+  run(name: string, request: ProgramRequest): Promise<ProgramOutcome> {
+    const found = this.#byName.get(name)
+    if (found) return found.sandbox.run(request)
+    const failure = {
+      kind: 'sandbox_unreachable',
+      retryable: false,
+      detail: 'there is no such sandbox',
+    } as const
+    return Promise.resolve({ failure })
+  }
+
+  snapshot(): readonly SandboxSnapshot[] {
+    return [...this.#byName.values()].map(({ sandbox }) => sandbox.snapshot())
+  }
+
+  /** Ends those that no other reading of the configs uses. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const shared of this.#byName.values()) {
+      shared.users -= 1
+      if (shared.users === 0) shared.sandbox.close()
+    }
   }
 }

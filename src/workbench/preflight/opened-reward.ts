@@ -7,7 +7,7 @@ import type { Models } from '../../scoring/models/models.ts'
 import { openModels } from '../../scoring/models/models.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
 import type { Resolved } from '../../scoring/plan/resolve.ts'
-import { openSandboxes } from '../../scoring/sandboxes/sandboxes.ts'
+import { Sandboxes } from '../../scoring/sandboxes/sandboxes.ts'
 
 /** A reward, opened as in a gateway but without record, canaries and server. */
 export interface OpenedReward {
@@ -38,7 +38,7 @@ export function openReward(
 ): OpenedReward {
   const clock = systemClock
   const models = openModels(Object.fromEntries([...resolved.models].map(impatient)), { clock, env })
-  const sandboxes = openSandboxes(resolved.gateway.sandboxes, clock)
+  const sandboxes = new Sandboxes(resolved.gateway.sandboxes, clock)
   const engine: Engine = openEngine({ functions, models, sandboxes, clock, secret, maxRows })
   return {
     plan,

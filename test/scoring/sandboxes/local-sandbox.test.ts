@@ -4,14 +4,20 @@ import type { CaseResult, Execution, ProgramCase } from '../../../src/contract/e
 import { systemClock } from '../../../src/core/clock.ts'
 import { GatewayError } from '../../../src/core/errors.ts'
 import { LocalSandbox } from '../../../src/scoring/sandboxes/local-sandbox.ts'
-import { sandboxConfig } from '../../../src/scoring/sandboxes/sandbox-config.ts'
+import type { SandboxEvents } from '../../../src/scoring/sandboxes/sandbox.ts'
+import { localConfig } from '../../../src/scoring/sandboxes/sandbox-config.ts'
 import { Zygote } from '../../../src/scoring/sandboxes/zygote.ts'
 import { withoutPython } from '../../support/python.ts'
 
 const limits = { cpuSeconds: 2, wallSeconds: 3, memoryMb: 256 }
 
-function open(config: object = {}): LocalSandbox {
-  const sandbox = new LocalSandbox(sandboxConfig.parse({ programs: 1, ...config }), systemClock)
+function open(config: object = {}, events: SandboxEvents = {}): LocalSandbox {
+  const sandbox = new LocalSandbox(
+    'local',
+    localConfig.parse({ programs: 1, ...config }),
+    systemClock,
+    events,
+  )
   t.teardown(() => sandbox.close())
   return sandbox
 }

@@ -1,5 +1,5 @@
 import { withoutSecrets } from '../../../core/secrets.ts'
-import type { ModelSnapshot } from '../../../scoring/gateway/gateway.ts'
+import type { ModelSnapshot, SandboxSnapshot } from '../../../scoring/gateway/gateway.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
 import type { LiveView } from '../../telemetry/live/live.ts'
 import { type ShownReward, shownReward } from '../../telemetry/live/series.ts'
@@ -29,6 +29,7 @@ export function statusMessage(gateway: ObservedGateway): PoolStatus {
   return {
     in_flight: gateway.inFlight,
     models: gateway.models().map(shownModel),
+    sandboxes: gateway.sandboxes().map(shownSandbox),
     runs: gateway.runs().map((run) => ({ reward: run.reward, ...statsOf(run), ...historyOf(run) })),
     missing: gateway.missing(),
     suspects: gateway.suspects(),
@@ -106,6 +107,7 @@ interface ServedStep {
 export interface PoolStatus {
   readonly in_flight: number
   readonly models: readonly ShownModel[]
+  readonly sandboxes: readonly ShownSandbox[]
   readonly runs: readonly ShownRun[]
   readonly missing: readonly string[]
   readonly suspects: readonly { readonly model: string; readonly instance: string }[]
@@ -131,17 +133,29 @@ export interface Access {
 }
 
 /** A model and its pool, as the admin API and the page return it. */
-export interface ShownModel {
-  readonly name: string
+export interface ShownModel extends ShownPool {
   readonly serves: string
   readonly backend: string
   readonly memory: string
+}
+
+/** The queue and the instances of a model or a sandbox. */
+interface ShownPool {
+  readonly name: string
   readonly waiting: number
   /** Questions that wait because no instance is available. */
   readonly parked: number
   /** ISO 8601 time since when questions wait; null if none does. */
   readonly parked_since: string | null
   readonly instances: readonly ShownInstance[]
+}
+
+/** A sandbox and the places where its programs run. */
+export interface ShownSandbox extends ShownPool {
+  readonly backend: string
+  /** How programs are confined. */
+  readonly confinement: string
+  readonly is_confined: boolean
 }
 
 /** One instance of a model. */
@@ -157,20 +171,24 @@ export interface ShownInstance {
 }
 
 /** The current state of a pool, in the API's format. */
-export function shownModel({
-  name,
-  serves,
-  backend,
-  memory,
-  waiting,
-  parked,
-  instances,
-}: ModelSnapshot): ShownModel {
+export const shownModel = (model: ModelSnapshot): ShownModel => ({
+  name: model.name,
+  serves: model.serves,
+  backend: model.backend,
+  memory: model.memory,
+  ...shownPool(model),
+})
+
+const shownSandbox = (sandbox: SandboxSnapshot): ShownSandbox => ({
+  name: sandbox.name,
+  backend: sandbox.backend,
+  confinement: sandbox.confinement?.text ?? '',
+  is_confined: sandbox.confinement?.isConfined ?? true,
+  ...shownPool(sandbox),
+})
+
+function shownPool({ waiting, parked, instances }: ModelSnapshot | SandboxSnapshot): Omit<ShownPool, 'name'> {
   return {
-    name,
-    serves,
-    backend,
-    memory,
     waiting,
     parked: parked?.questions ?? 0,
     parked_since: parked ? new Date(parked.since).toISOString() : null,

@@ -6,6 +6,7 @@ import type { EngineEvents } from '../../../scoring/engine/events.ts'
 import type { FunctionEvents } from '../../../scoring/functions/function-host.ts'
 import type { ModelEvents } from '../../../scoring/models/interface/events.ts'
 import type { ModelSnapshot } from '../../../scoring/models/models.ts'
+import type { SandboxEvents, SandboxSnapshot } from '../../../scoring/sandboxes/sandbox.ts'
 import type { WatchedRun } from '../monitors/monitors.ts'
 import { figures } from '../monitors/run-figures.ts'
 import type { RecordEvents } from '../record/record.ts'
@@ -14,8 +15,10 @@ import {
   canaryMetrics,
   engineMetrics,
   exposePools,
+  exposeSandboxes,
   functionMetrics,
   modelMetrics,
+  sandboxMetrics,
 } from './scoring-metrics.ts'
 
 /** Prometheus metrics, fed by events. Label values come from closed sets (rewards, steps, models, kinds), never from requests. */
@@ -23,6 +26,7 @@ export interface Metrics {
   readonly engine: EngineEvents
   readonly models: ModelEvents
   readonly functions: FunctionEvents
+  readonly sandboxes: SandboxEvents
   readonly record: RecordEvents
   readonly canary: CanaryEvents
   readonly reloads: ReloadMetrics
@@ -40,6 +44,8 @@ interface Sources {
   inFlight(): number
   /** The current state of every pool. */
   models?(): readonly ModelSnapshot[]
+  /** The current state of every sandbox. */
+  sandboxes?(): readonly SandboxSnapshot[]
   /** Every training run with monitors. */
   runs?(): readonly WatchedRun[]
 }
@@ -60,11 +66,13 @@ export function metricsBy(make: Instruments, sources: Sources): Omit<Metrics, 'e
   make.gauge('samples_in_flight', 'Samples being scored.', () => sources.inFlight())
   make.gauge('build_info', 'Always 1; the label is the version.', () => 1, { version: sources.version })
   exposePools(make, () => sources.models?.() ?? [])
+  exposeSandboxes(make, () => sources.sandboxes?.() ?? [])
   exposeMonitors(make, () => sources.runs?.() ?? [])
   return {
     engine: engineMetrics(make),
     models: modelMetrics(make),
     functions: functionMetrics(make),
+    sandboxes: sandboxMetrics(make),
     record: recordMetrics(make),
     canary: canaryMetrics(make),
     reloads: reloadMetrics(make),

@@ -11,13 +11,13 @@ interface Alert {
 }
 
 /** Everything that is wrong now, most severe first. */
-export function alertsOf({ missing, suspects, models, runs }: PoolStatus): readonly Alert[] {
+export function alertsOf({ missing, suspects, models, sandboxes, runs }: PoolStatus): readonly Alert[] {
   const all: Alert[] = [
     ...missing.map(
       (text): Alert => ({
         level: 'bad',
-        title: 'A model is unavailable',
-        detail: missingDetail(text, models),
+        title: text.startsWith('sandbox') ? 'A sandbox is unavailable' : 'A model is unavailable',
+        detail: missingDetail(text, [...models, ...sandboxes]),
         subject: text.match(/'(.*)'/)?.[1] ?? '',
       }),
     ),
@@ -29,7 +29,12 @@ export function alertsOf({ missing, suspects, models, runs }: PoolStatus): reado
         subject: model,
       }),
     ),
-    ...models.flatMap(({ name, instances }) =>
+    ...sandboxes.flatMap(({ name, is_confined: isConfined, confinement }): Alert[] =>
+      isConfined
+        ? []
+        : [{ level: 'warn', title: 'Programs are not confined', detail: `${confinement}.`, subject: name }],
+    ),
+    ...[...models, ...sandboxes].flatMap(({ name, instances }) =>
       instances
         .filter(({ state }) => state === 'ejected' || state === 'other-model')
         .map(
@@ -46,14 +51,20 @@ export function alertsOf({ missing, suspects, models, runs }: PoolStatus): reado
   return all.sort((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'))
 }
 
-function missingDetail(text: string, models: PoolStatus['models']): string {
+function missingDetail(
+  text: string,
+  models: readonly Pick<PoolStatus['models'][number], 'name' | 'parked' | 'parked_since'>[],
+): string {
   const model = models.find(({ name }) => text.includes(`'${name}'`))
   if (model && model.parked > 0) return `${text}; ${parkedText(model)}.`
   return `${text}; samples that need it wait or are invalid.`
 }
 
 /** How many questions wait for an unavailable model, and since when. */
-export const parkedText = ({ parked, parked_since: since }: PoolStatus['models'][number]): string =>
+export const parkedText = ({
+  parked,
+  parked_since: since,
+}: Pick<PoolStatus['models'][number], 'parked' | 'parked_since'>): string =>
   `${parked} parked since ${since === null ? 'now' : new Date(since).toLocaleTimeString()}`
 
 function ofRun(run: ShownRun): readonly Alert[] {

@@ -68,7 +68,7 @@ const heard: Readonly<Record<string, (data: never) => void>> = {
   },
   status(data: PoolStatus) {
     state.status = data
-    for (const model of data.models) {
+    for (const model of [...data.models, ...data.sandboxes]) {
       for (const { address, latency_ms, in_flight } of model.instances) {
         const key = `${model.name} ${address}`
         const known = state.instances.get(key) ?? { latency: [], inFlight: [] }

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ShownInstance, ShownModel } from '../../http/inspector/messages.ts'
+import type { ShownInstance, ShownModel, ShownSandbox } from '../../http/inspector/messages.ts'
 import { Meter, SparkLine } from '../charts.tsx'
 import { count, duration, percent } from '../format.ts'
 import { parkedText } from '../live/alerts.ts'
@@ -20,11 +20,12 @@ const words: Readonly<Record<string, string>> = {
   asleep: 'Its GPU memory is released',
 }
 
-/** Models, their servers and the state of each. */
+/** Models and sandboxes, their servers and the state of each. */
 export function PoolsView() {
   const live = useLive()
   const [order, give] = useState<Order | null>(null)
   const models = live.status?.models ?? []
+  const sandboxes = live.status?.sandboxes ?? []
   return (
     <>
       <div class="view-head">
@@ -35,14 +36,18 @@ export function PoolsView() {
       {models.map((model) => (
         <Pool model={model} give={give} histories={live.instances} />
       ))}
+      {sandboxes.map((sandbox) => (
+        <Pool model={sandbox} give={null} histories={live.instances} />
+      ))}
       {order && <DrainDialog order={order} isOff={!live.served?.has_admin} done={() => give(null)} />}
     </>
   )
 }
 
 function Pool(props: {
-  readonly model: ShownModel
-  readonly give: (order: Order) => void
+  readonly model: ShownModel | ShownSandbox
+  /** null: operators cannot drain its instances. */
+  readonly give: ((order: Order) => void) | null
   readonly histories: ReadonlyMap<string, { readonly latency: number[] }>
 }) {
   const { model, give, histories } = props
@@ -51,9 +56,13 @@ function Pool(props: {
       <div class="panel-head">
         <h2>{model.name}</h2>
         <p class="muted">
-          {model.serves} · {model.backend}
-          {model.memory === 'asleep' && ' · asleep'}
-          {model.waiting > 0 && ` · ${count(model.waiting)} questions waiting`}
+          {'serves' in model ? `${model.serves} · ${model.backend}` : `sandbox · ${model.backend}`}
+          {'memory' in model && model.memory === 'asleep' && ' · asleep'}
+          {'confinement' in model && (
+            <span class={model.is_confined ? '' : 'bad-text'}>{` · ${model.confinement}`}</span>
+          )}
+          {model.waiting > 0 &&
+            ` · ${count(model.waiting)} ${'serves' in model ? 'questions' : 'programs'} waiting`}
           {model.parked > 0 && <strong class="bad-text">{` · ${parkedText(model)}`}</strong>}
         </p>
       </div>
@@ -69,7 +78,7 @@ function Pool(props: {
               ['Latency over time', 'wide-only', true],
               ['Calls', 'number'],
               ['Errors', 'number'],
-              ['Actions', '', true],
+              ...(give ? [['Actions', '', true] as const] : []),
             ]}
           />
           <tbody>
@@ -83,7 +92,7 @@ function Pool(props: {
             ))}
           </tbody>
         </table>
-        {model.instances.length === 0 && <p class="empty">This model has no instances.</p>}
+        {model.instances.length === 0 && <p class="empty">It has no instances.</p>}
       </div>
     </section>
   )
@@ -93,7 +102,7 @@ function Instance(props: {
   readonly model: string
   readonly instance: ShownInstance
   readonly latency: readonly number[]
-  readonly give: (order: Order) => void
+  readonly give: ((order: Order) => void) | null
 }) {
   const { model, instance, latency, give } = props
   const { address, state, in_flight: inFlight, limit, latency_ms: ms, calls, errors } = instance
@@ -124,15 +133,17 @@ function Instance(props: {
         {count(errors)}
         {errors > 0 && <span class="muted"> {percent(errors / Math.max(1, calls))}</span>}
       </td>
-      <td class="number">
-        <button
-          type="button"
-          aria-label={`${isDraining ? 'Resume' : 'Drain'} ${address}`}
-          onClick={() => give({ model, address, weight: instance.weight, isBack: isDraining })}
-        >
-          {isDraining ? 'Resume' : 'Drain'}
-        </button>
-      </td>
+      {give && (
+        <td class="number">
+          <button
+            type="button"
+            aria-label={`${isDraining ? 'Resume' : 'Drain'} ${address}`}
+            onClick={() => give({ model, address, weight: instance.weight, isBack: isDraining })}
+          >
+            {isDraining ? 'Resume' : 'Drain'}
+          </button>
+        </td>
+      )}
     </tr>
   )
 }
