@@ -1,6 +1,14 @@
 import { z } from 'zod'
-import { BadSample, defineProgramReward, type ProgramCase, type Score } from '../src/contract/index.ts'
+import {
+  BadSample,
+  defineProgramReward,
+  type ExecutionResult,
+  mode,
+  type ProgramCase,
+  type Score,
+} from '../src/contract/index.ts'
 import { equalityOf, programFences, programIn } from '../src/grading/program.ts'
+import { codeGraders, lcbStyles, publishedExecution, publishedScore } from '../src/grading/published-code.ts'
 
 /** verl, LiveCodeBench, NeMo Gym. */
 const lists = z.object({
@@ -52,11 +60,18 @@ type Truth = z.output<typeof truths>
  * Invalid: no tests, lists of unequal length, an expected value that is no JSON; a sandbox that fails.
  */
 export default defineProgramReward({
-  truth: truths,
+  truth: (options) => (options.mode === 'published' ? z.unknown() : truths) as typeof truths,
   options: z.strictObject({
+    mode,
+    /** Whose code `mode: published` reproduces. `auto`: by the form of the ground truth. */
+    grader: z.enum(['auto', ...codeGraders]).default('auto'),
+    /** The kind of model by which LiveCodeBench takes the program from the response, in mode `published`. */
+    lcb_style: z.enum(lcbStyles).default('chat'),
+    /** Pays less for a slow program, as Open-Instruct's `code_apply_perf_penalty`, in mode `published`. */
+    perf_penalty: z.boolean().default(false),
     /** `all`: 1 if every test passes. `share`: the share that passes. */
     score: z.enum(['all', 'share']).default('all'),
-    /** Pays the share only from this one on; below it 0. Goes with `score: share`. */
+    /** Pays the share only from this one on; below it 0. Goes with `score: share`, and with Open-Instruct's grader. */
     threshold: z.number().min(0).max(1).default(0),
     /** Which tests count. `longest`: those with the longest inputs. */
     tests: z
@@ -74,8 +89,11 @@ export default defineProgramReward({
     fence: z.enum(programFences).default('last'),
     /** Whether a response without a fence is a program as a whole. */
     bare: z.boolean().default(false),
-    /** CPU seconds, and seconds by the clock, of one test. */
-    limit_s: z.number().positive().max(3600).default(10),
+    /**
+     * CPU seconds, and seconds by the clock, of one test: 10 by default. In mode `published`, Open-Instruct's default is 1,
+     * LiveCodeBench's 6, and prime_code has its own limits.
+     */
+    limit_s: z.number().positive().max(3600).optional(),
     /** Seconds by the clock for all tests. Tests that are left then count as failed. */
     total_s: z.number().positive().max(3600).default(60),
     memory_mb: z.int().min(16).max(65_536).default(1024),
@@ -83,6 +101,12 @@ export default defineProgramReward({
   range: [0, 1],
   parts: ['compiled', 'passed'],
   rm_preprocess({ sample, truth, options }) {
+    if (options.mode === 'published') {
+      const made = publishedExecution(sample.response, truth, options)
+      if (made) return made
+      throw new BadSample('no published grader is known by the form of the ground truth; `grader` names one')
+    }
+    const { limit_s: limit = 10 } = options
     const program = programIn(sample.response, 'python', options)
     const tests = testsOf(truth, options)
     if (program === null) return { value: 0, parts: { compiled: 0, passed: 0 }, flags: ['no_code'] }
@@ -92,15 +116,17 @@ export default defineProgramReward({
       setup: tests.ahead,
       cases: chosen(tests.cases, options.tests),
       limits: {
-        cpuSeconds: options.limit_s,
-        wallSeconds: options.limit_s,
+        cpuSeconds: limit,
+        wallSeconds: limit,
         totalSeconds: options.total_s,
         memoryMb: options.memory_mb,
       },
       stop: options.score === 'all' ? 'first_failure' : 'never',
     }
   },
-  rm_postprocess({ compiled, cases }, { truth, options }): Score {
+  rm_postprocess(result: ExecutionResult, { truth, options }): Score | null {
+    if (options.mode === 'published') return publishedScore(result, truth, options)
+    const { compiled, cases } = result
     const { cases: all, isWeak } = testsOf(truth, options)
     const asked = chosen(all, options.tests).length
     const share = cases.filter(({ passed }) => passed).length / asked

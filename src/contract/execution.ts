@@ -1,5 +1,7 @@
 /** What a program reward asks of a sandbox: a program, the cases to run it on, and what became of them. */
 
+import type { Json } from '../core/sample/sample.ts'
+
 /** How one case is given to the program. Each case runs in a process of its own. */
 export type CaseInput =
   /** The program reads this text from standard input. */
@@ -53,8 +55,13 @@ export interface Execution {
   readonly setup?: string
   readonly cases: readonly ProgramCase[]
   readonly limits?: ProgramLimits
-  /** `first_failure`: the cases after the first one that does not pass are not run. `never` by default. */
-  readonly stop?: 'first_failure' | 'never'
+  /**
+   * `first_failure`: the cases after the first one that does not pass are not run. `first_passes`: the other cases are run
+   * only if the first one does not pass. `never` by default.
+   */
+  readonly stop?: 'first_failure' | 'first_passes' | 'never'
+  /** `outputs`: results tell `stdout` and `value` too. `verdicts` by default. */
+  readonly report?: 'verdicts' | 'outputs'
 }
 
 /**
@@ -80,6 +87,13 @@ export interface CaseResult {
   /** The last line that it wrote to standard error, at most 200 characters. Empty if none. Untrusted. */
   readonly error: string
   readonly cpuSeconds: number
+  /** What it printed, if the execution's `report` is `outputs`. Untrusted. */
+  readonly stdout?: string
+  /**
+   * The value of a call or an expression that ended well, if `report` is `outputs`: a tuple as a list, a dict as a list of
+   * pairs, null for what JSON does not have. Untrusted.
+   */
+  readonly value?: Json
 }
 
 /** What rm_postprocess of a program reward reads. */

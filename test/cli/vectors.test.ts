@@ -8,28 +8,28 @@ import { runFile } from '../vectors/run.ts'
 const vectors = join('test/fixtures/vectors')
 
 t.test('a file of vectors is recognised by its folder and name', async (t) => {
-  t.strictSame(runFile(join(vectors, 'gsm8k-progressive/compute_score.jsonl')), {
+  t.strictSame(await runFile(join(vectors, 'gsm8k-progressive/compute_score.jsonl')), {
     passed: 4,
     total: 4,
     differing: [],
   })
   const folder = t.testdir({ other: { 'compute_score.jsonl': '' }, 'gsm8k-progressive': { 'x.jsonl': '{}' } })
-  t.throws(() => runFile(join(folder, 'other/compute_score.jsonl')), /no adapter for the folder 'other'/)
-  t.match(runFile(join(folder, 'gsm8k-progressive/x.jsonl')), {
+  await t.rejects(runFile(join(folder, 'other/compute_score.jsonl')), /no adapter for the folder 'other'/)
+  t.match(await runFile(join(folder, 'gsm8k-progressive/x.jsonl')), {
     passed: 0,
     differing: [/no adapter for 'x'/],
   })
 })
 
 t.test('a file of hacks runs in both modes', async (t) => {
-  t.match(runFile(join(vectors, 'gsm8k-progressive/hacks.jsonl')), { passed: 2, total: 2 })
+  t.match(await runFile(join(vectors, 'gsm8k-progressive/hacks.jsonl')), { passed: 2, total: 2 })
 })
 
 t.test('all files of our own cases agree', async (t) => {
   const files = readdirSync(vectors, { recursive: true, encoding: 'utf8' })
   const cases = files.filter((file) => file.endsWith('.jsonl'))
   t.ok(cases.length > 5, `${cases.length} files`)
-  for (const file of cases) t.strictSame(runFile(join(vectors, file)).differing, [], file)
+  for (const file of cases) t.strictSame((await runFile(join(vectors, file))).differing, [], file)
 })
 
 t.test('each difference is reported with both answers', async (t) => {
@@ -46,11 +46,11 @@ t.test('each difference is reported with both answers', async (t) => {
       'hacks.jsonl': score('c', { published_score: 1, strict_score: 0 }),
     },
   })
-  t.strictSame(runFile(join(folder, 'gsm8k-progressive/compute_score.jsonl')).differing, [
+  t.strictSame((await runFile(join(folder, 'gsm8k-progressive/compute_score.jsonl'))).differing, [
     'a: found 1, wanted 0.5',
     'b: found 1, wanted an error',
   ])
-  t.strictSame(runFile(join(folder, 'gsm8k-progressive/hacks.jsonl')), {
+  t.strictSame(await runFile(join(folder, 'gsm8k-progressive/hacks.jsonl')), {
     passed: 0,
     total: 1,
     differing: ['c (strict): found 1, wanted 0'],
@@ -192,7 +192,11 @@ t.test('training vectors agree with npg-muse and its default config', async (t) 
     },
   })
   for (const [file, total] of Object.entries({ MCP: 2, hacks: 2, repetition: 2, dispatch: 5 })) {
-    t.strictSame(runFile(join(folder, 'npg-muse', `${file}.jsonl`)), { passed: total, total, differing: [] })
+    t.strictSame(await runFile(join(folder, 'npg-muse', `${file}.jsonl`)), {
+      passed: total,
+      total,
+      differing: [],
+    })
   }
 })
 
@@ -271,7 +275,7 @@ t.test('evaluation vectors agree with the functions of the same names', async (t
     zebralogic: 2,
   }
   for (const [file, total] of Object.entries(totals)) {
-    t.strictSame(runFile(join(folder, 'npg-muse-eval', `${file}.jsonl`)), {
+    t.strictSame(await runFile(join(folder, 'npg-muse-eval', `${file}.jsonl`)), {
       passed: total,
       total,
       differing: [],

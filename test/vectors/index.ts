@@ -1,3 +1,4 @@
+import { codeVectors } from './code.ts'
 import { gsm8kProgressive } from './gsm8k-progressive.ts'
 import { mathVerifyVectors } from './math-verify.ts'
 import { npgMuseVectors } from './npg-muse.ts'
@@ -9,6 +10,7 @@ import { verlWithRms } from './verl-with-rms.ts'
 
 /** By the name of the folder that holds the vector files. */
 export const adapters: Readonly<Record<string, Adapter>> = {
+  code: codeVectors,
   'gsm8k-progressive': gsm8kProgressive,
   'math-verify': mathVerifyVectors,
   'npg-muse': npgMuseVectors,

@@ -1,7 +1,7 @@
 import { runFile } from './run.ts'
 
 /** `npm run vectors -- PATH...`: runs vector files against the implementation; exit 1 if any answer differs. */
-function main(paths: readonly string[]): number {
+async function main(paths: readonly string[]): Promise<number> {
   if (paths.length === 0) {
     console.error('usage: npm run vectors -- PATH...')
     return 1
@@ -9,7 +9,7 @@ function main(paths: readonly string[]): number {
   let failed = false
   for (const path of paths) {
     try {
-      const { passed, total, differing } = runFile(path)
+      const { passed, total, differing } = await runFile(path)
       console.log(`${path} ${passed}/${total}`)
       for (const line of differing) console.log(`  ${line}`)
       failed ||= passed < total
@@ -21,4 +21,4 @@ function main(paths: readonly string[]): number {
   return failed ? 1 : 0
 }
 
-process.exitCode = main(process.argv.slice(2))
+process.exitCode = await main(process.argv.slice(2))

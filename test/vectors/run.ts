@@ -13,7 +13,7 @@ export interface FileResult {
 }
 
 /** Runs one vector file, known by its folder and its name; throws where nothing here answers such a file. */
-export function runFile(path: string): FileResult {
+export async function runFile(path: string): Promise<FileResult> {
   const full = resolve(path)
   const file = basename(full, '.jsonl')
   const folder = basename(dirname(full))
@@ -22,15 +22,21 @@ export function runFile(path: string): FileResult {
   const lines = readFileSync(full, 'utf8').split('\n')
   const vectors = lines.filter((line) => line.trim() !== '').map((line): Vector => JSON.parse(line))
   const modes: readonly Mode[] = bothModes.has(file) ? ['published', 'strict'] : ['published']
-  const differing = vectors.map((vector) => modes.flatMap((mode) => difference(adapter, file, vector, mode)))
+  const differing: string[][] = []
+  for (const vector of vectors) {
+    const lines = []
+    for (const mode of modes) lines.push(...(await difference(adapter, file, vector, mode)))
+    differing.push(lines)
+  }
+  adapter.close?.()
   return {
-    passed: differing.filter((modes) => modes.length === 0).length,
+    passed: differing.filter((lines) => lines.length === 0).length,
     total: vectors.length,
     differing: differing.flat(),
   }
 }
 
-function difference(adapter: Adapter, file: string, vector: Vector, mode: Mode): string[] {
+async function difference(adapter: Adapter, file: string, vector: Vector, mode: Mode): Promise<string[]> {
   const { answers, tolerance = 1e-9 } = adapter
   const form = Object.hasOwn(answers, file) ? file : (vector.function ?? file)
   const answer = Object.hasOwn(answers, form) ? answers[form] : undefined
@@ -39,7 +45,7 @@ function difference(adapter: Adapter, file: string, vector: Vector, mode: Mode):
   let found: unknown
   let thrown = ''
   try {
-    found = answer(vector, mode)
+    found = await answer(vector, mode)
   } catch (error) {
     found = raises
     thrown = `: ${error instanceof Error ? error.message.slice(0, 100) : error}`

@@ -19,7 +19,7 @@ export interface Vector {
   readonly [field: string]: unknown
 }
 
-/** Our answer to a vector; throwing is an answer too. */
+/** Our answer to a vector, or its promise; throwing is an answer too. */
 export type Answer = (vector: Vector, mode: Mode) => unknown
 
 export interface Adapter {
@@ -29,6 +29,8 @@ export interface Adapter {
   readonly wanted?: (vector: Vector, mode: Mode, file: string) => unknown
   /** Absolute and relative difference of numbers that is none. */
   readonly tolerance?: number | ((file: string) => number)
+  /** Called after each file. */
+  readonly close?: () => void
 }
 
 /** The answer that must be thrown for. */

@@ -1,6 +1,7 @@
 /** Compares what a program gave with what was expected. The program wrote it and may have tried to cheat. */
 
 import type { Expected } from '../../contract/execution.ts'
+import type { Json } from '../../core/sample/sample.ts'
 import { ExactNumber, type JsonValue, readJson } from '../../grading/index.ts'
 
 /** What a case printed and gave. `value`: as zygote.py encodes it. */
@@ -18,6 +19,15 @@ export function passes(expected: Expected | undefined, { stdout, value }: Given)
   if ('stdout' in expected) return equalLines(stdout, expected.stdout, tolerance)
   const wanted = readJson(expected.json)
   return wanted !== null && value !== undefined && equalValues(value, wanted.value, tolerance)
+}
+
+/** A value as zygote.py encodes it, for an author. */
+export function jsonOfValue(value: unknown): Json {
+  const number = numberOf(value)
+  if (typeof value === 'boolean' || typeof value === 'string') return value
+  if (number !== null) return typeof number === 'number' && Number.isFinite(number) ? number : null
+  const items = itemsOf(value) ?? entriesOf(value)
+  return items ? items.map(jsonOfValue) : null
 }
 
 const withoutBreaks = (text: string): string => text.replace(/(?:\r?\n)+$/, '')

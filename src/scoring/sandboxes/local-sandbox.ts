@@ -11,7 +11,7 @@ import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure } from '../../core/sample/sample.ts'
 import { whenAborted } from '../models/interface/cancel-token.ts'
-import { passes, sameValues } from './compare.ts'
+import { jsonOfValue, passes, sameValues } from './compare.ts'
 import type {
   Confinement,
   ProgramOutcome,
@@ -223,7 +223,7 @@ export class LocalSandbox implements Sandbox {
 
   async #cases(
     zygote: Zygote,
-    { program, setup = '', cases, limits = {}, stop }: Execution,
+    { program, setup = '', cases, limits = {}, stop, report = 'verdicts' }: Execution,
   ): Promise<ExecutionResult> {
     const wanted = await this.#evaluated(zygote, setup, cases)
     const { wallSeconds, totalSeconds, message } = limitsOf(limits)
@@ -246,8 +246,9 @@ export class LocalSandbox implements Sandbox {
       // A case that had to share its core with others was not slow itself.
       if (answer.ended === 'time' && answer.cpu_s < wallSeconds / 2) answer = await ask()
       const result = resultOf(answer, one, input, wanted)
-      results.push(result)
+      results.push(report === 'outputs' ? { ...result, ...outputsOf(answer) } : result)
       if (stop === 'first_failure' && !result.passed) break
+      if (stop === 'first_passes' && results[0]?.passed) break
     }
     zygote.tell({ end: true })
     return { compiled: true, cases: results }
@@ -317,6 +318,11 @@ function resultOf(
     cpuSeconds: answer.cpu_s,
   }
 }
+
+const outputsOf = ({ stdout, value }: Answer): Pick<CaseResult, 'stdout' | 'value'> => ({
+  stdout,
+  ...(value !== undefined && { value: jsonOfValue(value) }),
+})
 
 interface CaseMessage {
   readonly [name: string]: string

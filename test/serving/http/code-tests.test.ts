@@ -107,6 +107,119 @@ t.test(
   },
 )
 
+/** Programs that cheat the graders which run tests in the program's own process, and tests that they cheat. */
+const hacks: readonly (readonly [string, string, unknown, 'paid' | 'unpaid'])[] = [
+  [
+    'an object that equals everything',
+    code('class E(list):\n    def __eq__(self, o): return True\ndef two(n, t): return E()'),
+    called,
+    'paid',
+  ],
+  [
+    'an object that equals everything, in an assert',
+    code('class E:\n    def __eq__(self, o): return True\ndef add(a, b): return E()'),
+    ['assert add(1, 2) == 3'],
+    'paid',
+  ],
+  [
+    'an object that equals everything, in a check',
+    code('class E:\n    def __eq__(self, o): return True\n    __ne__ = __eq__\ndef add(a, b): return E()'),
+    { assert_case: ['assert add(1, 2) == 3'] },
+    'unpaid',
+  ],
+  [
+    'reads the expected output from the frames of the grader',
+    code(
+      'import sys\nf = sys._getframe()\nwhile "wanted" not in f.f_locals: f = f.f_back\nprint(f.f_locals["wanted"])',
+    ),
+    lists,
+    'paid',
+  ],
+  ['leaves with 0 before the tests', code('import sys\nsys.exit(0)'), ['assert add(1, 2) == 3'], 'unpaid'],
+  [
+    'leaves hard before the tests',
+    code('import os\nos._exit(0)'),
+    { assert_case: ['assert 1 == 2'] },
+    'unpaid',
+  ],
+  [
+    'swallows asserts',
+    code('import builtins\nclass A(Exception): pass\nbuiltins.AssertionError = A\ndef add(a, b): return 4'),
+    ['assert add(1, 2) == 3'],
+    'unpaid',
+  ],
+  [
+    'replaces json and print',
+    code(
+      'import json, builtins\njson.dumps = lambda *a, **k: "[0, 1]"\nbuiltins.print = None\ndef two(n, t): return None',
+    ),
+    called,
+    'unpaid',
+  ],
+  [
+    'writes a result by itself',
+    code(
+      'import os\nfor fd in range(3, 20):\n    try: os.write(fd, b"true")\n    except OSError: pass\nos._exit(0)',
+    ),
+    { assert_case: ['assert add(1, 2) != 4'] },
+    'unpaid',
+  ],
+  [
+    'reads tests from files',
+    code('import glob\nfor f in glob.glob("/tmp/*") + glob.glob("./*"): print(open(f).read())'),
+    lists,
+    'unpaid',
+  ],
+]
+
+t.test('strict closes what the published graders pay', { skip: why }, async (t) => {
+  const app = await testApp(t, {
+    gateway: { sandboxes },
+    strict: { steps: [{ ...step, options: { limit_s: 3 } }] },
+    published: { steps: [{ ...step, options: { mode: 'published' } }] },
+  })
+  const rewards = async (reward: string): Promise<readonly (number | null)[]> => {
+    const samples = hacks.map(([, response, ground_truth]) => ({ prompt: 'p', response, ground_truth }))
+    const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: { reward, samples } })
+    return (reply.json() as { results: Result[] }).results.map((result) => result.reward)
+  }
+  const [strict, published] = [await rewards('strict'), await rewards('published')]
+  for (const [at, [name, , , paid]] of hacks.entries()) {
+    t.equal(strict[at], 0, `strict: ${name}`)
+    t.equal(published[at], paid === 'paid' ? 1 : 0, `published: ${name}`)
+  }
+})
+
+t.test('published scores as the graders do', { skip: why }, async (t) => {
+  const app = await testApp(t, {
+    gateway: { sandboxes },
+    published: { steps: [{ ...step, options: { mode: 'published' } }] },
+    lcb: { steps: [{ ...step, options: { mode: 'published', grader: 'livecodebench' } }] },
+  })
+  const scored = async (reward: string, response: string, ground_truth: unknown) => {
+    const samples = [{ prompt: 'p', response, ground_truth }]
+    const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: { reward, samples } })
+    const [result] = (reply.json() as { results: Result[] }).results
+    return result?.failure?.kind ?? result?.reward
+  }
+  const eleven = {
+    inputs: Array.from({ length: 11 }, (_, at) => String(at)),
+    outputs: Array.from({ length: 11 }, () => '1'),
+  }
+  t.equal(
+    await scored('published', code('print(2 if input() == "10" else 1)'), eleven),
+    1,
+    'the 11th is not counted',
+  )
+  t.equal(await scored('published', add, { inputs: [], outputs: [] }), 1, 'no tests pass')
+  t.equal(await scored('published', add, { assert_case: ['assert 1 == 1'], inputs: 1 }), 0)
+  t.equal(await scored('published', add, [{ input: '1 2', output: '3.0' }]), 1)
+  t.equal(await scored('published', code('# threading\nprint(3)'), [{ input: '1 2', output: '3' }]), 0)
+  t.equal(await scored('published', add, 'no tests'), 'bad_sample')
+  t.equal(await scored('lcb', add, lists), 1)
+  t.equal(await scored('lcb', 'print(3)', { inputs: ['1 2'], outputs: ['3'] }), 0, 'no fences, no program')
+})
+
 t.test('a reward that runs programs needs a key where other machines reach it', { skip: why }, async (t) => {
   const open = (host: string, more: object = {}) =>
     openGateway({

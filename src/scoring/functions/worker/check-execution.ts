@@ -39,7 +39,8 @@ const execution = z.strictObject({
       outputMb: z.number().positive().max(64).optional(),
     })
     .optional(),
-  stop: z.enum(['first_failure', 'never']).optional(),
+  stop: z.enum(['first_failure', 'first_passes', 'never']).optional(),
+  report: z.enum(['verdicts', 'outputs']).optional(),
 })
 
 /** Texts of all cases together. */
