@@ -5,7 +5,7 @@ import { systemClock } from '../../src/core/clock.ts'
 import { openInstructScore, publishedProgram } from '../../src/grading/published-code.ts'
 import { checkExecution } from '../../src/scoring/functions/worker/check-execution.ts'
 import { LocalSandbox } from '../../src/scoring/sandboxes/local-sandbox.ts'
-import { sandboxConfig } from '../../src/scoring/sandboxes/sandbox-config.ts'
+import { localConfig } from '../../src/scoring/sandboxes/sandbox-config.ts'
 import type { Adapter, Vector } from './vector.ts'
 
 interface Expected {
@@ -24,7 +24,7 @@ async function scored(response: string, groundTruth: unknown, options: object): 
   })
   const made = codeTests.rm_preprocess(built)
   if (typeof made === 'number' || !('cases' in made)) return made as Score
-  sandbox ??= new LocalSandbox(sandboxConfig.parse({ programs: 1 }), systemClock)
+  sandbox ??= new LocalSandbox('vectors', localConfig.parse({ programs: 1 }), systemClock)
   const request = { deadline: systemClock.now() + 600_000, signal: new AbortController().signal }
   const outcome = await sandbox.run({ execution: checkExecution(made), ...request })
   if ('failure' in outcome) throw new Error(outcome.failure.detail)
