@@ -6,14 +6,17 @@ import {
   ignorable,
   isBlank,
   plainText,
+  promptText,
   textHolds,
   textOperations,
+  undecorated,
 } from '../src/grading/index.ts'
 
 const wanted = z.union([z.string(), z.number(), z.array(z.string()).min(1)])
 
 /**
- * Pays 1 if the answer equals a ground truth, apart from what `ignore` lists, else 0. `operation` chooses
+ * Pays 1 if the answer equals a ground truth, apart from what `ignore` lists and from marks of Markdown or LaTeX around
+ * the whole answer, else 0. `operation` chooses
  * another comparison.
  *
  * Invalid: a ground truth with nothing left to compare. It is a text, a number or a list of texts.
@@ -36,10 +39,13 @@ export default defineRule({
   }),
   range: [0, 1],
   score({ sample, truth, options: { operation, place, ignore } }): Score {
-    const answer = answerAt(sample.response, place)
+    const answer = answerAt(sample.response, place, promptText(sample.prompt))
     if (!('text' in answer)) return { value: 0, details: { reason: answer.reason } }
-    const given = plainText(answer.text, ignore).trim()
-    const holds = (text: string): boolean => textHolds(operation, given, text)
+    const forms = [answer.text, undecorated(answer.text)].map((text) => plainText(text, ignore).trim())
+    const holds = (text: string): boolean =>
+      operation === 'ne'
+        ? forms.every((form) => textHolds(operation, form, text))
+        : forms.some((form) => textHolds(operation, form, text))
     const equal = operation === 'ne' ? truth.every(holds) : truth.some(holds)
     return { value: Number(equal), details: equal ? {} : { reason: 'unequal' } }
   },

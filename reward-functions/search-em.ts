@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { answerAt, isSearchTarget, publishedTag, searchNormal, searchTargets } from '../src/grading/index.ts'
+import {
+  answerAt,
+  isSearchTarget,
+  promptText,
+  publishedTag,
+  searchNormal,
+  searchTargets,
+} from '../src/grading/index.ts'
 
 const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(1)]) })
 
@@ -26,9 +33,9 @@ export default defineRule({
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? targets : z.unknown()),
   range: ({ format_score, score }) => [Math.min(0, format_score, score), Math.max(0, format_score, score)],
   parts: ['correctness'],
-  score({ sample: { response }, truth, options: { mode, format_score, score } }) {
+  score({ sample: { prompt, response }, truth, options: { mode, format_score, score } }) {
     const strict = mode === 'strict'
-    const stated = strict ? answerAt(response, 'tag') : publishedTag(response)
+    const stated = strict ? answerAt(response, 'tag', promptText(prompt)) : publishedTag(response)
     if ('reason' in stated) return { value: 0, parts: { correctness: 0 }, details: { reason: stated.reason } }
     const extracted = stated.text
     const wanted = searchTargets(truth)

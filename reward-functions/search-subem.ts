@@ -24,7 +24,7 @@ export default defineRule({
   parts: ['correctness'],
   score({ sample: { prompt, response }, truth, options: { mode, format_score, score } }) {
     const strict = mode === 'strict'
-    const stated = strict ? answerAt(response, 'tag') : publishedTag(response)
+    const stated = strict ? answerAt(response, 'tag', promptText(prompt)) : publishedTag(response)
     if ('reason' in stated) return { value: 0, parts: { correctness: 0 }, details: { reason: stated.reason } }
     const extracted = stated.text
     const wanted = searchTargets(truth)

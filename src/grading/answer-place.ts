@@ -24,7 +24,8 @@ const textKind: AnswerKind<string> = {
     return isBlank(text) ? { reason: 'no_answer' } : { answer: text, rest: '' }
   },
   same: (a, b) => bare(a) === bare(b),
-  another: () => null,
+  another: (text, answer) =>
+    bare(text.slice(0, answer.length + 40)).startsWith(bare(answer)) ? 'same' : null,
 }
 
 /** A whole text is its own answer: no words stand around it. */
@@ -36,7 +37,8 @@ function wholeAnswer(response: string): PlacedAnswer {
 
 /**
  * The answer that a response states at a place: the last one, unless the words around it deny or doubt it, or
- * another one contradicts it.
+ * another one contradicts it. With `question`, a sentence that leads to it has words of the question, or words that
+ * state a result.
  *
  * @example
  * ```ts
@@ -46,8 +48,12 @@ function wholeAnswer(response: string): PlacedAnswer {
  * const text = 'text' in answer ? answer.text : null // '42'
  * ```
  */
-export function answerAt(response: string, place: (typeof answerPlaces)[number]): PlacedAnswer {
+export function answerAt(
+  response: string,
+  place: (typeof answerPlaces)[number],
+  question?: string,
+): PlacedAnswer {
   if (place === 'whole') return wholeAnswer(response)
-  const found = finalAnswer(response, textKind, [place])
+  const found = finalAnswer(response, question ? { ...textKind, question } : textKind, [place])
   return 'answer' in found ? { text: found.answer } : { reason: found.reason }
 }

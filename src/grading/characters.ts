@@ -124,6 +124,22 @@ export const compatible = (text: string): string =>
     .map((part) => part.normalize('NFKC'))
     .join('\ufdfa')
 
+const decoration = /^(\*{1,3}|_{1,3}|`{1,3}|\$)(?=\S)(.*\S)\1$/s
+const command = /^\\(?:text|textbf|textit|mathrm|mathbf|boxed|texttt)\{([^{}]*)\}$/
+
+/** A text without marks of Markdown or LaTeX around the whole of it: `**yes**`, `\text{yes}`. Linear. */
+export function undecorated(text: string): string {
+  let plain = trimSpace(text)
+  for (let depth = 0; depth < 4; depth++) {
+    const [, mark, inner] = decoration.exec(plain) ?? []
+    const bare =
+      mark !== undefined && inner !== undefined && !inner.includes(mark) ? inner : command.exec(plain)?.[1]
+    if (bare === undefined || isBlank(bare)) return plain
+    plain = trimSpace(bare)
+  }
+  return plain
+}
+
 /** Aspects that a comparison of texts may ignore. `width`: full-width and other compatibility forms. */
 export const ignorable = ['width', 'case', 'punctuation', 'articles', 'space'] as const
 export type Ignorable = (typeof ignorable)[number]

@@ -1,5 +1,6 @@
 import { type AnswerKind, type AnswerPlace, type FinalAnswer, finalAnswer } from './answer/final-answer.ts'
-import { hasStrayWords } from './answer/known-words.ts'
+import { hasForeignBracket, hasForeignWords, hasStrayWords } from './answer/known-words.ts'
+import { undressed } from './answer/legible.ts'
 import {
   numberKind,
   plainNumberKind,
@@ -82,9 +83,11 @@ function signBefore(text: string, at: number): string {
   return before === '' || isSpace(before) || '=($:'.includes(before) ? '-' : ''
 }
 
-/** True if a line without `####` contains a letter. A bare answer shows no work. */
-function hasWords(text: string): boolean {
-  return text.split(/[\n\r]/).some((line) => !line.includes('####') && /\p{L}/u.test(line))
+/** True if a line without `####` has a letter or a calculation. A bare answer shows no work. */
+function showsWork(text: string): boolean {
+  return text
+    .split(/[\n\r]/)
+    .some((line) => !line.includes('####') && /\p{L}|\d\s?[-+*/×÷=]\s?\$?\d/u.test(line))
 }
 
 /**
@@ -132,15 +135,30 @@ const askedFor = (kind: AnswerKind<WholeNumber>, question: string | undefined): 
     ? kind
     : {
         ...kind,
+        question,
         read(text, isClosed) {
           const found = kind.read(text, isClosed)
-          return isClosed &&
-            'answer' in found &&
-            hasStrayWords(text, found.rest, found.answer.value, question)
-            ? { reason: 'extended' }
-            : found
+          if ('reason' in found) return found
+          const isStray = isClosed
+            ? hasStrayWords(text, found.rest, found.answer.value, question)
+            : goesAstray(text, found.rest, question)
+          return isStray ? { reason: 'extended' } : found
         },
       }
+
+/** Whether an announcement has unknown words between its verb and its number, or right after the number. */
+function goesAstray(text: string, rest: string, question: string): boolean {
+  const all = undressed(text)
+  const [clause = ''] = rest.split(
+    /[.!?。！？](?:\s|$)|[\n(=≈,;:]|\b(?:because|since|as|where|given|when|after|rather|not|instead|than)\b/,
+    1,
+  )
+  return (
+    hasForeignWords(all.slice(0, Math.max(0, all.length - rest.length)), question) ||
+    hasForeignWords(clause, question, 1) ||
+    hasForeignBracket(rest, question)
+  )
+}
 
 /** The number at one place of a response, or why there is none. */
 export function numberAt(
@@ -187,9 +205,11 @@ export function numberAnswer(
   response: string,
   { boxes = false, bare = false, question = '' } = {},
 ): NumberAnswer {
-  if (!bare && !hasWords(response)) return { ...nothing, reason: 'no_words' }
+  if (!bare && !showsWork(response)) return { ...nothing, reason: 'no_words' }
   const marks = boxes ? (['hashes', 'boxed'] as const) : (['hashes'] as const)
-  const found = finalAnswer(response, askedFor(plainNumberKind, question), marks, looseNumber)
+  const found = finalAnswer(response, askedFor(plainNumberKind, question), marks, (text) =>
+    looseNumber(text, question),
+  )
   if ('reason' in found) {
     if (found.kind === undefined) {
       if (found.reason === 'thinking_unclosed') return { ...nothing, reason: found.reason }
@@ -204,8 +224,8 @@ export function numberAnswer(
 }
 
 /** The number that a text without marks announces, or else its last one. */
-function looseNumber(text: string): FinalAnswer<WholeNumber> {
-  const found = finalAnswer(text, numberKind, ['boxed', 'tag', 'phrase'], unmarkedNumber)
+function looseNumber(text: string, question: string): FinalAnswer<WholeNumber> {
+  const found = finalAnswer(text, askedFor(numberKind, question), ['boxed', 'tag', 'phrase'], unmarkedNumber)
   return 'answer' in found ? { ...found, kind: null } : { reason: found.reason }
 }
 

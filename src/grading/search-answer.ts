@@ -1,6 +1,6 @@
+import { isHedged } from './answer/wording.ts'
 import type { PlacedAnswer } from './answer-place.ts'
-import { asciiDigits, singleSpaced, trimSpace } from './characters.ts'
-import { isHedged } from './hedges.ts'
+import { asciiDigits, singleSpaced, trimSpace, undecorated } from './characters.ts'
 import { blocks } from './tags.ts'
 import { unspaced } from './words.ts'
 
@@ -88,7 +88,8 @@ const asks = (answer: string, targets: readonly string[]): boolean =>
   /[?？]/.test(answer) && !targets.some((target) => /[?？]/.test(target) || questions.test(target))
 
 /** Whether the answer is one of the targets and nothing else, apart from articles and idle punctuation. */
-export function isSearchTarget(answer: string, targets: readonly string[]): boolean {
+export function isSearchTarget(whole: string, targets: readonly string[]): boolean {
+  const answer = undecorated(whole)
   const given = exactSearchNormal(answer)
   return given !== '' && !asks(answer, targets) && targets.some((target) => formsOf(target).includes(given))
 }
@@ -131,6 +132,10 @@ const claims = /(?<![\p{L}])(?:is|are|was|were)(?![\p{L}])/u
 const pointsInWords = /[.,](?=[0-9])|(?<![\p{L}])(?:\p{Lu}|Mr|Mrs|Ms|Dr|St|Jr|Sr)\./gu
 const subject = /^(?:the|a|an|it|its|this|that|he|she|they|his|her|their|my|in)(?![\p{L}\p{N}'’])/iu
 
+/** The source that an answer names first: `According to the search results, the answer is Paris`. */
+const citing =
+  /^\s*(?:according\s+to|based\s+on|from|per)\s+(?:(?:the|my|these|all|this)\s+)?(?:(?:search|given|provided|retrieved|above|available|second|first|third|last)\s+){0,2}(?:results?|documents?|information|context|passages?|sources?|search(?:es)?|evidence|articles?|pages?|text|wikipedia),?\s+(?=\S)/i
+
 /** An answer without the source that it names at its end: `..., as the second page says`, `(see document 2)`. */
 function withoutSource(answer: string): string {
   const found =
@@ -144,7 +149,8 @@ function withoutSource(answer: string): string {
  * Whether an answer commits to one of the targets: alone, with words that add nothing or that the question has, or as
  * the object of a sentence ("The capital of France is Paris."). Other words might be other answers.
  */
-export function commitsToTarget(answer: string, targets: readonly string[], question: string): boolean {
+export function commitsToTarget(whole: string, targets: readonly string[], question: string): boolean {
+  const answer = undecorated(whole).replace(citing, '')
   const normal = exactSearchNormal(answer)
   const allForms = targets.flatMap(formsOf)
   if (normal === '' || asks(answer, targets)) return false

@@ -1,5 +1,5 @@
 import type { AnswerKind, FinalAnswer, Reading } from './final-answer.ts'
-import { finalAnswer, objectionAround } from './final-answer.ts'
+import { finalAnswer, objectionAround, unreal } from './final-answer.ts'
 import { leadIn, leadWithin } from './lead-in.ts'
 import { undressed } from './legible.ts'
 
@@ -14,6 +14,8 @@ const sole = new RegExp(
 )
 const delimiter = /^[\s*_"'”’\])]*[.):：](?=\s|$|[*_"”$])|^\s+[-–—]\s/
 
+const mostlyMarks = new RegExp(`^${opened.slice(0, -1)}{60}`)
+
 /** Words that no article stands before. */
 const noNoun = `(?:is|are|was|were|has|too|also|would|could|can|may|might|must|fits|works|does|did|beats|wins|seems|looks|sounds|matches|as|and|or|but|because|since|with|by|not|on|in|at|for|if|when|otherwise|than|due)\\b`
 const article = new RegExp(`^[\\s*_$([]*(?:A\\s+(?!${noNoun})|I\\s+)[a-z]`)
@@ -21,6 +23,7 @@ const article = new RegExp(`^[\\s*_$([]*(?:A\\s+(?!${noNoun})|I\\s+)[a-z]`)
 /** Reads letters of choices. `labels` are the letters that exist. */
 function choiceKind(labels: readonly string[], question: string): AnswerKind<string> {
   return {
+    ...(question === '' ? {} : { question }),
     read: (whole) => readChoice(whole, labels, question),
     same: (a, b) => a === b,
     another(text, answer) {
@@ -44,10 +47,13 @@ function readChoice(whole: string, labels: readonly string[], question: string):
   )
   const text = undressed(contrasted)
   if (text === '') return { reason: 'no_answer' }
+  // The pattern walks a run of opening marks twice.
+  if (mostlyMarks.test(text)) return { reason: 'no_choice' }
   const found = sole.exec(text)
   const written = found?.[1] ?? found?.[2] ?? found?.[3]
   if (found === null || written === undefined) return denialOrNone(text, labels)
   const rest = text.slice(found[0].length)
+  if (/^[\s*_)\]]*(?:[≠<>≉≁]|!=|\\ne)/.test(rest)) return { reason: 'denied' }
   // A lower-case letter in a sentence is a word: "the answer is a dog".
   const isWord =
     written === written.toLowerCase() &&
@@ -56,7 +62,15 @@ function readChoice(whole: string, labels: readonly string[], question: string):
   const isArticle = written === 'A' && article.test(`A${rest}`)
   const choice = written.toUpperCase()
   if (isWord || isArticle || !labels.includes(choice)) return { reason: 'no_choice' }
-  return { answer: choice, rest: openRest(rest, choice, question) }
+  return { answer: choice, rest: openRest(withoutOwn(rest, choice, question), choice, question) }
+}
+
+/** Without the text of the choice in brackets behind its letter: `D (Not found)`. */
+function withoutOwn(rest: string, choice: string, question: string): string {
+  const [all, inner = ''] = /^[\s*_]{0,6}\(([^()\n]{1,200})\)/.exec(rest) ?? ['']
+  return inner !== '' && inner.trim().toLowerCase() === offered(question, choice)
+    ? rest.slice(all.length)
+    : rest
 }
 
 /** A text that names a letter only after other words: they may deny it. */
@@ -77,9 +91,15 @@ const openRest = (rest: string, choice: string, question: string): string => {
     const own = offered(question, choice)
     // "(C) Maybe", "(D) Both A and B": the words of a choice say nothing of it.
     if (own !== '' && after.toLowerCase().startsWith(own)) return after.slice(own.length)
+    const [word = ''] = remark.exec(after) ?? []
+    if (word !== '' && !own.startsWith(word.toLowerCase())) return after
   }
   return found ? (optionText(rest.slice(found[0].length)) ?? rest) : rest.replace(/^[)\]*_]+/, '')
 }
+
+/** What begins a remark, and seldom the text of a choice. */
+const remark =
+  /^(?:h?m+|wait|no|nope|actually|but|however|oh|sorry|or|scratch|correction|edit|update|oops)(?=[\s,.:;!…—-])/i
 
 /** The text that a question gives a choice, in lower case. '': it gives none. */
 function offered(question: string, choice: string): string {
@@ -120,9 +140,9 @@ function optionText(text: string): string | null {
 }
 
 const positive =
-  /(?:option|choice|answer)?\s*\(?\b([A-Z])\b\)?\*{0,2}\s+(?:is|must\s+be|has\s+to\s+be|would\s+be|seems)\s+(?:clearly\s+|definitely\s+|therefore\s+|thus\s+|the\s+)?(?:only\s+)?(?:correct|right|best|true|answer)\b(?!\?)/g
+  /(?:option|choice|answer)?\s*\(?\b([A-Z])\b\)?\*{0,2}\s+(?:is|must\s+be|has\s+to\s+be|would\s+be|seems)\s+(?:clearly\s+|definitely\s+|therefore\s+|thus\s+|the\s+)?(?:only\s+)?(?:correct|right|best|true|answer|exactly\s+(?:that|this)|the\s+one)\b(?!\?)|\b(?:[Oo]nly|[Mm]akes)\s+(?:option\s+|choice\s+)?\(?([A-Z])\)?\s+(?:remains?|fits?|works?|matches|holds|is\s+left|is\s+possible|the\s+(?:only\s+)?(?:right|correct|best|answer))\b|(?<=^|[.!?]\s|\n)(?:So\s+|Then\s+)?([A-Z])\s+it\s+is\b/g
 const chosen =
-  /(?:\b(?:I|we|I['’]ll|we['’]ll|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+with|opt\s+for|answer(?:\s+with)?)|\b(?:choose|pick|select|go(?:ing)?\s+with))\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
+  /(?:\b(?:I|we|I['’]ll|we['’]ll|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+(?:with|for)|opt\s+for|settle\s+on|answer(?:\s+with)?)|\b(?:choose|pick|select|go(?:ing)?\s+with|[Tt]hat\s+leaves|[Ll]eaving)(?:\s+us\s+with|\s+only|\s+just)?)\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
 const named = /\b(?:[Oo]ption|[Cc]hoice|OPTION|CHOICE)\s+(?=[*_("'$]*[A-Z](?![\p{L}\p{N}'’]))/gu
 /** A capital letter that may name a choice: no article, no person. */
 const lone = new RegExp(
@@ -131,7 +151,7 @@ const lone = new RegExp(
 )
 /** Words that name a letter without choosing it. */
 const mentioning =
-  /\b(?:consider(?:ing|ed)?|look(?:ing)?\s+at|examin(?:e|ing)|discuss(?:ing)?|start(?:ing)?\s+with|fig(?:ure|\.)?|section|appendix|table|chapter|page|vitamin|hepatitis|type|grade|student|point)\s+[*_("'$]*$|\b(?:previous|earlier|other|another|next|last)\s+(?:question|problem|task|exercise)\b[^.]{0,40}$/i
+  /\b(?:consider(?:ing|ed)?|look(?:ing)?\s+at|examin(?:e|ing)|discuss(?:ing)?|start(?:ing)?\s+with|fig(?:ure|\.)?|section|appendix|table|chapter|page|vitamin|hepatitis|type|grade|student|point|cross\s+out|strike|drop|rule\s+out|avoid)\s+(?:option\s+|choice\s+)?[*_("'$]*$|\b(?:previous|earlier|other|another|next|last)\s+(?:question|problem|task|exercise)\b[^.]{0,40}$/i
 /** A capital letter that is not part of the sentence: in brackets, in bold, or at the end. */
 const standing = /(?<=[(*])[A-Z](?=[)*])|(?<=\s)[A-Z](?=[.]?$)/g
 
@@ -165,18 +185,22 @@ function unmarked(text: string, kind: AnswerKind<string>, labels: readonly strin
     ...Array.from(tail.matchAll(positive), (found) => ({
       at: found.index,
       from: found.index,
-      letter: found[1],
+      letter: found[1] ?? found[2] ?? found[3],
       rest: tail.slice(found.index + found[0].length),
+      isUnreal:
+        /\bwould\b/.test(found[0]) && unreal.test(tail.slice(Math.max(0, found.index - 200), found.index)),
     })),
     ...Array.from(tail.matchAll(chosen), (found) => ({
       at: found.index,
       from: found.index + found[0].length,
       letter: undefined,
       rest: '',
+      isUnreal: false,
     })),
   ].sort((a, b) => a.at - b.at)
   const place = places.at(-1)
   if (place) {
+    if (place.isUnreal) return { reason: 'conditional' }
     const reading =
       place.letter === undefined
         ? kind.read(tail.slice(place.from).split('\n', 1)[0] ?? '', false)
@@ -201,7 +225,7 @@ function leading(
 ): FinalAnswer<string> | null {
   const lines = text.split('\n')
   const item =
-    /^[#>\s-]*(?:\\[([]|[*_"'`“‘$])*(?:\\text(?:bf)?\{?)?(?:([A-Z])(?=(?:\\[)\]]|[*_"'`”’$}])*(?:$|[.):,]))|[({]\s*([A-Za-z])\s*[)}](?=[*_"'`”’$}]*(?:$|[.:,]|\s)))/
+    /^[#>\s-]*(?:\\[([]|[*_"'`“‘$])*(?:\\text(?:bf)?\{?)?(?:([A-Z])(?=(?:\\[)\]]|[*_"'`”’$}])*\s?(?:$|[.):,]|[👍✅✔🎯]))|[({]\s*([A-Za-z])\s*[)}](?=[*_"'`”’$}]*(?:$|[.:,]|\s)))/u
   const letters = lines.map((line) => {
     const found = item.exec(line.trim())
     const letter = (found?.[1] ?? found?.[2])?.toUpperCase()

@@ -2,7 +2,8 @@ import { countCodePoints, trimSpace } from '../characters.ts'
 import { afterThink } from '../tags.ts'
 import { followUp } from './follow-up.ts'
 import { isHidden } from './hidden.ts'
-import { disownsNext, isDisowned, leadIn, leadWithin } from './lead-in.ts'
+import { hasForeignWords } from './known-words.ts'
+import { disownsNext, isDisowned, isUnable, leadIn, leadingSentence, leadWithin } from './lead-in.ts'
 import { legible } from './legible.ts'
 import { type Place, type PlaceKind, placesOf } from './places.ts'
 import { isWithdrawn } from './withdrawal.ts'
@@ -13,6 +14,8 @@ export type Reading<V> = { readonly answer: V; readonly rest: string } | { reado
 
 /** A kind of answer: a number, the letter of a choice, a text. */
 export interface AnswerKind<V> {
+  /** What was asked: the words around a mark are its words, or words that state a result. Absent: any. */
+  readonly question?: string
   /** The text is read as it was sent, without one form for each digit and sign. */
   readonly isVerbatim?: boolean
   /** Reads one answer, whole. `isClosed`: nothing but the answer may stand there. */
@@ -203,16 +206,22 @@ export function objectionAround<V>(
   const announced = place.kind === 'phrase' ? text.slice(place.start, place.from) : ''
   const lead = leadIn(before, announced)
   if (lead !== null) return lead
+  if (kind.question !== undefined) {
+    const stray = strays(text, place, before, kind.question)
+    if (stray !== null) return stray
+  }
   const ahead =
     announced === ''
       ? before
       : before.slice(0, before.length - (opening.exec(before.slice(-30))?.[0].length ?? 0))
   if (
-    disownsNext(ahead) ||
+    disownsNext(ahead, kind.question ?? '') ||
+    isUnable(before) ||
     (ahead !== before && /[:：]\s*$/.test(ahead.slice(-9)) && leadIn(ahead) === 'denied')
   )
     return 'denied'
   const another = (next: string) => kind.another(next, answer)
+  if (isUnreal(before, announced, rest)) return 'conditional'
   // "C \boxed{B}", "43 #### 42"
   const own = place.kind === 'boxed' || place.kind === 'hashes' ? aloneBefore.exec(before)?.[1] : undefined
   if (own !== undefined && another(own) === 'other') return 'several_answers'
@@ -236,9 +245,37 @@ export function objectionAround<V>(
   const next = followUp(after, another)
   if (next !== null) return next
   const later = place.isClosed ? after : `${rest}${following}`
-  const start = later.search(/[.!?。！？\n]/)
-  if (start >= 0 && isWithdrawn(later.slice(start), another)) return 'withdrawn'
+  const start = later.search(/[.!?。！？\n]|;\s/)
+  if (start >= 0 && isWithdrawn(later.slice(start).replace(/^;/, '\n'), another)) return 'withdrawn'
   return loneLater(later, another) ? 'several_answers' : null
+}
+
+/** A clause before an answer that would only hold in another case. */
+export const unreal =
+  /(?:^|[.!?\n])\W*(?:If|Had|Were|Without|But\s+for|In\s+an?(?:other)?)\b[^.!?\n]{1,160}$/u
+
+/** Whether an answer only would be one: `If it were so, B would be right`, `The answer would be 42 in an older edition`. */
+const isUnreal = (before: string, announced: string, rest: string): boolean =>
+  /\bwould\b/.test(announced)
+    ? /^[\s\S]{0,20}?\s(?:in|if|under|on|before)\s+(?:an?|the|other|older|different|another|that|those)\b/i.test(
+        rest.slice(0, 60),
+      )
+    : /^[\s*_)\]"'”’$]*(?:[A-Z]\)?\s+)?would\s+(?:be|have\s+been)\b/.test(rest) && unreal.test(before)
+
+/** Whether the sentence around a mark has words that neither state a result nor are the question's. */
+function strays(text: string, place: Place, before: string, question: string): Objection | null {
+  const sentence = leadingSentence(text.slice(Math.max(0, place.start - 400), place.start))
+  // What an announcement follows in its own line may give a reason.
+  const lead =
+    place.kind !== 'phrase' || /\n[\s*_#]*$/.test(before) ? sentence : sentence.replace(/^.*[,:;—]/, '')
+  if (lead !== '' && hasForeignWords(lead, question)) return 'denied'
+  if (!place.isClosed) return null
+  const after = text.slice(place.end, place.end + 300).replace(/^(?:\s?(?:\\[\])]|\$|\*+|[}_)"'”’]))+/, '')
+  const [rest = ''] = after.split(
+    /[.!?。！？](?:\s|$)|\n|[(=≈✓]|\\[a-z]|<|\b(?:because|since|as|where|given|i\.?e)\b/,
+    1,
+  )
+  return /^[\s,;–—-]*[a-z]/.test(rest) && hasForeignWords(rest, question, 1) ? 'denied' : null
 }
 
 /** Whether a mark, a box or a tag holds another answer beside its first, apart from a reason for it. */
@@ -301,6 +338,10 @@ const fewPlaces = 3
 const attributing =
   /\b(?:for\s+the\s+record|reference|ground\s+truth|(?:answer\s+)?key|(?:the\s+)?(?:other|another)\s+(?:group|team|student|model|solver|pupil|person|one)s?|someone\s+else|my\s+(?:friend|classmate|neighbou?r|teacher|colleague)|solution\s+of)\b[^.!?]{0,60}$/iu
 
+/** What leads from one answer to the next: a calculation, a further step, or a correction. */
+const leadsOn =
+  /\d|\b(?:wait|no|nope|not|correct\w*|mistak\w*|wrong|incorrect\w*|false|reject\w*|refut\w*|err(?:or|ed|atum)|forg[eo]t\w*|oops|actually|check\w*|again|recount\w*|redo\w*|redid|recalculat\w*|instead|rather|revis\w*|hold|hmm+|sorry|let|then|next|step|now|after|so|therefore|thus|hence|add\w*|subtract\w*|multipl\w*|divid\w*|finally|final|total|sum|product|but|however|miss\w*|misread|miscount\w*|slip\w*|overlook\w*|skip\w*|fix\w*|update\w*|better|combin\w*|altogether|reconsider\w*|second\s+thoughts?|closer|conclu\w*)\b|[^\0-\x7f]/i
+
 function contradiction<V>(
   text: string,
   places: readonly Place[],
@@ -328,6 +369,10 @@ function contradiction<V>(
       if (words !== '') return null
       continue
     }
+    const goingOn =
+      before.isClosed || before.kind === 'hashes' ? between : `${own.replace(/^\W*[\d.,]+/, '')}${between}`
+    const isLoose = kind.question === undefined || (kind.isVerbatim && before.kind === 'phrase')
+    if ('answer' in earlier && !isLoose && !leadsOn.test(goingOn)) return 'contradiction'
     const onlyConcludes = /^(?:so|hence|thus|therefore|then)$/i.test(words)
     if (
       onlyConcludes &&

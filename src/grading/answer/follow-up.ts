@@ -41,12 +41,12 @@ const hedges = new RegExp(
 /** Words after an answer, in its own clause, and what they say of it. */
 const wordsAgainst = new Map<string, Objection>(
   Object.entries({
-    inequality: `upward upwards onward onwards`,
+    inequality: `upward upwards onward onwards tops minimum maximum`,
     extended: `tens hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion
       quintillion dozen dozens gross mn bn lakh lakhs crore crores myriad halves thirds fourths fifths
       sixths sevenths eighths ninths tenths hundredth hundredths thousandth thousandths millionth
       millionths twice thrice doubled tripled halved plus minus divided multiplied squared cubed factorial
-      modulo negative backwards reversed inverted negated exponent mil millones millionen tausend
+      mod modulo octal hex hexadecimal binary negative backwards reversed inverted negated exponent mil millones millionen tausend
       milliarden mille`,
     conditional: `if unless assuming supposing provided depending`,
     doubted: `maybe perhaps possibly probably presumably likely unlikely might could unsure doubtful allegedly
@@ -107,7 +107,7 @@ export function followUp(after: string, another: Another): Objection | null {
       return another(word.replace(/^\(/, '')) === 'same' ? 'denied' : null
   }
   if (
-    /^\s*(?:では(?:な[いく]|あり|ござ)|じゃ(?:な[いく]|あり)|でもない|で(?:はない|ない)|(?:은|는|이|가)?\s*(?:아니|아닙|아님|아녜|틀)|не\b|нет|不是|不对|不正确|是错|错|有误|nicht|niet\b|inte\b|ikke\b|değil|नहीं|नही|ليس|نیست|নয়|pas\b|no\s+es)|\bwith\s+(?:a\s+)?(?:probability|chance|likelihood)\b|\b\d+\s*%\s+(?:sure|certain|likely|confident)/iu.test(
+    /^\s*(?:では(?:な[いく]|あり|ござ)|じゃ(?:な[いく]|あり)|でもない|で(?:はない|ない)|[은는이가]?\s*(?:아[니닌닙님녜]|틀)|не\b|нет|不是|不对|不正确|是错|错|有误|nicht|niet\b|inte\b|ikke\b|değil|नहीं|नही|ليس|نیست|নয়|pas\b|no\s+es)|\bwith\s+(?:a\s+)?(?:probability|chance|likelihood)\b|\b\d+\s*%\s+(?:sure|certain|likely|confident)/iu.test(
       rest,
     )
   )
@@ -118,6 +118,25 @@ export function followUp(after: string, another: Another): Objection | null {
     )
   )
     return 'doubted'
+  if (
+    /^[\s"”’]*(?:,?\s*(?:for\s+(?:example|instance)|e\.?g)\b|(?:was|is)\s+(?:the\s+|an?\s+|my\s+)?(?:answer|result|solution)\s+(?:to|of|for)\s+(?:the\s+|a\s+|my\s+)?(?:last|previous|other|another|earlier|next|different|old)\b|so\s+far|thus\s+far|for\s+now|at\s+this\s+point|(?:answers|solves|settles)\s+(?:another|a\s+different|the\s+wrong|some\s+other))\b/i.test(
+      rest,
+    )
+  )
+    return 'extended'
+  if (
+    /^[\s,)\]*]*(?:and\s+(?:counting|so\s+(?:on|forth)|the\s+like|others?)\b|etc\b|to\s+be\s+continued\b|as\s+(?:an?|the)\s+(?:\w+\s+)?(?:trial|test|sample|example|placeholder|dummy|guess|filler|starting|candidate)\b)/i.test(
+      rest,
+    )
+  )
+    return 'extended'
+  if (/^[\s)\]"'”’]*at\s+(?:the\s+)?(?:very\s+)?(?:most|least)\b/i.test(rest)) return 'inequality'
+  if (
+    /\b(?:have|has|had|is|there['’]s|got)\s+(?:no|not\s+(?:an?|my|the))\s+(?:final\s+|real\s+)?(?:answer|result|solution)\b/i.test(
+      rest,
+    )
+  )
+    return 'denied'
   const isOfThings = described.test(rest)
   if (!isOfThings && (bareNegation.test(rest) || (tailDenial.test(rest) && !ofOthers.test(rest))))
     return 'denied'
@@ -169,7 +188,7 @@ function wordsAfter(rest: string, another: Another): Objection | null {
   )
     return 'inequality'
   if (/^\s*,?\s*(?:\\[lc]?dots|\.\.\.|…)/.test(rest)) return 'extended'
-  if (/[✗✘❌✖❎🚫⛔👎]|^[*_)\]$\s]*⊥/u.test(rest)) return 'denied'
+  if (/[✗✘❌✖❎🚫⛔👎🤷]|^[*_)\]$\s]*⊥/u.test(rest)) return 'denied'
   if (
     /^\s*(?:多|余|以上|以下|未満|未满|以内|万|千|百|億|亿|兆|만|천|억|тысяч|миллион|मिलियन|हज़ार|ألف|مليون)/u.test(
       rest,

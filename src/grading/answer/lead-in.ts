@@ -1,3 +1,4 @@
+import { hasForeignWords } from './known-words.ts'
 import { legible } from './legible.ts'
 import {
   apostrophe,
@@ -32,13 +33,13 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   [
     'inequality',
     new RegExp(
-      `(?:${list(`less fewer more greater smaller larger bigger higher lower`)})(?:\\s+than)?(?:\\s+or\\s+equal)?(?:\\s+to)?(?:[\\s,]+${filler}){0,3}\\s*$`,
+      `(?:(?<![\\p{L}])${list(`less fewer more greater smaller larger bigger higher lower`)})(?:\\s+than)?(?:\\s+or\\s+equal)?(?:\\s+to)?(?:[\\s,]+${filler}){0,3}\\s*$`,
       'iu',
     ),
   ],
   [
     'inequality',
-    /\b(?:at\s+(?:the\s+)?(?:most|least)|up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|(?:upwards|north|south)\s+of|in\s+the\s+(?:neighbou?rhood|vicinity|region|ballpark)\s+of|somewhere\s+(?:around|near|close\s+to)|something\s+like|in\s+the\s+(?:low|mid|high|upper|lower)|(?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|negative|cube|power|root|logarithm)s?\s+of|(?:numbers?|integers?|figures?|values?)\s+(?:with|having|near|like|such\s+as|ending\s+(?:in|with)|beginning\s+with|starting\s+(?:with|at|from)|before|after|around|close\s+to|following|preceding|containing)|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|(?:two|three|four|five|six|seven|eight|nine|ten|\d{1,4})\s+times|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/iu,
+    /\b(?:at\s+(?:the\s+)?(?:very\s+|absolute\s+)?(?:most|least)|up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|(?:upwards|north|south)\s+of|in\s+the\s+(?:neighbou?rhood|vicinity|region|ballpark)\s+of|somewhere\s+(?:around|near|close\s+to)|something\s+like|in\s+the\s+(?:low|mid|high|upper|lower)|(?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|negative|cube|power|root|logarithm)s?\s+of|(?:numbers?|integers?|figures?|values?)\s+(?:with|having|near|like|such\s+as|ending\s+(?:in|with)|beginning\s+with|starting\s+(?:with|at|from)|before|after|around|close\s+to|following|preceding|containing)|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|(?:two|three|four|five|six|seven|eight|nine|ten|\d{1,4})\s+times|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/iu,
   ],
   [
     'doubted',
@@ -58,7 +59,10 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    new RegExp(`^\\W*(?:${falsity}|(?:a\\s+)?(?:distractor|decoy|trap))\\s*[:：]$|[❌✗✘✖🚫⛔👎¬∄∉]$`, 'iu'),
+    new RegExp(
+      `^\\W*(?:${falsity}|(?:a\\s+)?(?:distractor|decoy|trap)|(?:the\\s+|my\\s+)?(?:old|former|previous|earlier|initial)(?:\\s+(?:answer|guess|attempt|result|version|value))?)\\s*[:：]$|\\[ ?\\]$|☐$|[❌✗✘✖🚫⛔👎¬∄∉]$`,
+      'iu',
+    ),
   ],
   ['denied', /(?:^|\bis\b)\W*not(?:,|\s+(?:as|in|by|at|for|to)\b)[^.]*,$/iu],
   [
@@ -84,6 +88,32 @@ const labelled = /\b(?:verdict|ground\s+truth|grader|answer\s+key|reference|poss
 /** A condition without an "if". */
 const inverted =
   /^\W*(?:(?:Had|Were)\s+(?!(?:to|been)\b)[^.!?]{1,120}\b(?:would|could|might)\b|Only\s+(?:if|when|then)\b)/u
+
+const counterfactual =
+  /^\W*(?:If|Had|Were|Without|But\s+for|In\s+(?:another|an?\s+\w+)\s+\w+)\b[^.!?]{1,200}\b(?:would|could|might)\b/u
+/** Words that may stand between an article and "answer". */
+const ofAnswer = new Set(
+  `final correct right best most appropriate likely suitable accurate only single overall complete exact numerical numeric
+  actual true desired required requested simplified simplest possible sought resulting short full whole ultimate
+  definitive precise proper valid good plausible fitting logical reasonable letter multiple-choice corrected revised new
+  better last unique same very one obvious clear`.split(/\s+/),
+)
+const beforeAnswer = /(?:^|[\s,(*_])(?:the|an?|my|our|your|one|this)\s+((?:[a-z][a-z'’-]*\s+){1,4})$/i
+const afterAnswer =
+  /^\W*(?:final\s+)?answers?\s+(?:to|of|for)\s+(?:(?:the|my|a|your)\s+)?(?:\w+\s+)?(?:last|previous|other|another|earlier|old|next|avoid|reject|exclude|wrong|exercise)\b/i
+
+/** Whether an announcement speaks of the answer to this question, and of none that is weak, foreign or wrong. */
+function isOwnAnswer(before: string, announced: string): boolean {
+  if (afterAnswer.test(announced)) return false
+  const [, words = ''] = /^\W*(?:answer|final)/i.test(announced)
+    ? (beforeAnswer.exec(`${before} `) ?? [])
+    : []
+  return words
+    .trim()
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => word === '' || ofAnswer.has(word))
+}
 
 /** Clauses that take back whatever follows in the same clause. */
 const governing: readonly (readonly [Objection, RegExp])[] = [
@@ -165,7 +195,10 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
 
 const leadingVerb = 'that|is|be|are|to|say|answer|claim|believe|think|write|put|give|conclude'
 /** The end of a paragraph, or of a line, that leads on to the next one. */
-const leadsOverParagraph = new RegExp(`[:：,，]$|\\b(?:${leadingVerb}|not|or|and|than|except)$`, 'i')
+const leadsOverParagraph = new RegExp(
+  `[:：,，]$|\\b(?:${leadingVerb}|not|or|and|than|except|but|although|though|because|eg|on|with|at|for|by|of|from)$`,
+  'i',
+)
 const leadsOverLine = new RegExp(
   `[:：,]$|\\b(?:${leadingVerb}|state|report|submit|enter|mark|choose|pick|select|assume|suppose|as)$`,
   'i',
@@ -195,7 +228,9 @@ export function leadIn(before: string, announced = ''): Objection | null {
   if (isEnded && announced === '') return null
   const sentence = isEnded ? '' : lead.slice(lastEnd(lead, sentenceEnd))
   if (labelled.test(sentence)) return 'denied'
-  if (inverted.test(sentence)) return 'conditional'
+  if (inverted.test(sentence) || (announced !== '' && counterfactual.test(`${sentence} ${announced}`)))
+    return 'conditional'
+  if (announced !== '' && !isOwnAnswer(gap.includes('\n') ? '' : sentence, announced)) return 'denied'
   const words = sentence.slice(-100)
   if (disguised.test(words)) return 'denied'
   if (words !== '') for (const [objection, pattern] of leads) if (pattern.test(words)) return objection
@@ -207,6 +242,26 @@ export function leadIn(before: string, announced = ''): Objection | null {
   const clause = `${sentence.slice(lastEnd(sentence.replace(/[:：]$/, ' '), clauseBreak))}${gap === '' ? '' : ' '}${announced}`
   for (const [objection, pattern] of governing) if (pattern.test(clause)) return objection
   return null
+}
+
+/** The unfinished sentence that leads to a mark; empty if a sentence, a table or a block of code ends before it. */
+export function leadingSentence(before: string): string {
+  const near = unwrapped(narrow(before.slice(-400)))
+  const lead = near.replace(dressing, '')
+  const gap = near.slice(lead.length)
+  if (lead.endsWith('|') && !gap.includes('\n')) return lead.slice(lead.lastIndexOf('\n') + 1)
+  if (lead === '' || gap.includes('```') || /[.!?。！？|}>]$/.test(lead)) return ''
+  const line = lead.slice(lead.lastIndexOf('\n') + 1)
+  if (
+    /\n[ \t]*\n/.test(gap) &&
+    !leadsOverParagraph.test(lead) &&
+    (line.length > 60 || /^\s*(?:[#*_>|-]|\d+[.)])/.test(line))
+  )
+    return ''
+  if (/^[\s>]*(?:```|####)/.test(line)) return ''
+  // A line with numbers of its own is finished without a full stop.
+  if (gap.includes('\n') && /\d/.test(line) && !leadsOverLine.test(line)) return ''
+  return line.slice(lastEnd(line, sentenceEnd))
 }
 
 /** A text without the commands that set words in a formula, and without the marks of quoted lines. */
@@ -229,7 +284,7 @@ function lastEnd(text: string, ends: RegExp): number {
  * weakens only what it stands next to: not "the points that could be in it".
  */
 const weakening = new RegExp(
-  `(?<![\\p{L}])(?:${negation}|${falsity}|(?!could|might)${doubt}|unequal|distractor|decoy|nobody|no\\s+one|nothing|none|ruled?\\s+out|disprove[dn]?|refute[ds]?|prove|show\\s+that|coin\\s+(?:flip|toss)|who\\s+knows|to\\s+be\\s+(?:confirmed|checked|verified|determined|decided)|tb[dc]|kidding|joking|unverified|unconfirmed|either|unless|if|whether|except|excluding|besides|rather|instead|not|different|differs|other\\s+than|opposite|anything\\s+but|all\\s+but|example|placeholder|made[ -]up|fake|dummy|sample)(?![\\p{L}])|[❌✗✘✖🚫⛔👎]`,
+  `(?<![\\p{L}])(?:${negation}|${falsity}|(?!could|might)${doubt}|unequal|distractor|decoy|nobody|no\\s+one|nothing|none|ruled?\\s+out|disprove[dn]?|refute[ds]?|prove|show\\s+that|coin\\s+(?:flip|toss)|who\\s+knows|to\\s+be\\s+(?:confirmed|checked|verified|determined|decided)|tb[dc]|kidding|joking|unverified|unconfirmed|either|unless|if|whether|except|excluding|besides|rather|instead|not|different|differs|other\\s+than|opposite|anything\\s+but|all\\s+but|example|placeholder|made[ -]up|fake|dummy|sample)(?![\\p{L}])|[❌✗✘✖🚫⛔👎🤷]`,
   'iu',
 )
 /** A word that mixes scripts, or hides a character in it, is disguised. */
@@ -252,12 +307,33 @@ const disowning =
 const passing =
   /(?:^|[.!?\n])\W*(?:(?:please|just)\s+)?(?:(?:ignore|disregard|skip|(?:do\s+not|don['’]t)\s+(?:read|count|take|use|trust))\s+(?:the\s+|this\b|that\b|it\b)?\s*(?:next|following|number|line|text|box)?\s*(?:line|number|answer|text|sentence|mark|box|part)?\s*(?:below|that\s+follows)?|(?:fill|filling|putting|writing)\s+(?:in\s+)?(?:something|anything|a\s+number)\b[^.!?]{0,60}|(?:a\s+)?(?:dummy|fake|placeholder|filler|made[ -]up|decoy)\s+(?:value|number|answer|line|text|mark|box)\b[^.!?]{0,60})[\s.:!]*$/i
 
+/** Words of a sentence about the text that comes next. */
+const ofNext =
+  /\b(?:next|following)\s+(?:\w+\s+)?(?:line|number|answer|value|result|text|statement|sentence|box|mark|entry|figure|claim|output)s?\b|\bwhat\s+follows\b|\b(?:line|number|answer|value|result|text|statement|sentence|box|mark|entry|figure|claim|output)\s+below\b/i
+/** Whoever says so has no answer, whatever comes next. */
+const unable =
+  /\bI\s+(?:(?:really|simply|just|still|honestly)\s+)?(?:(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\s+not)|am\s+(?:unable|not\s+able)\s+to|was\s+(?:unable|not\s+able)\s+to|did(?:n['’]t|\s+not)|have(?:n['’]t|\s+not))\s+(?:\w+\s+)?(?:solved?|answer|compute|tell|determined?|figured?|finish(?:ed)?|work(?:ed)?\s+(?:it|this)\s+out|know|decided?|manage)|give\s+up|gave\s+up|refuse\b|have\s+no\s+(?:idea|clue)|do(?:n['’]t|\s+not)\s+(?:really\s+)?know(?:\s+(?:the\s+(?:right\s+|correct\s+)?(?:answer|solution)|how|this|it|what|which|whether)\b|\s*[.,;:!—]|\s*$))|\b(?:no\s+idea|(?:random|arbitrary)\s+(?:number|value|letter|guess|pick|choice|answer|option)|at\s+random|roll(?:ing|ed)?\s+(?:a\s+)?dice?\b|roll(?:ing|ed)?\s+a\s+die|shot\s+in\s+the\s+dark|(?:pure|wild|blind|lucky)\s+guess|opposite\s+day|not\s+(?:at\s+all\s+)?(?:confident|convinced)|not\s+enough\s+(?:information|data)|truths?\s+and\s+a\s+lie|(?:is|be|was)\s+(?:all\s+)?(?:a\s+lie|lies|fiction|made\s+up|invented|a\s+joke|satire|sarcasm)\s*[.!:])|(?:^|[\s,])(?:(?:ich\s+)?weiß\s+(?:es\s+|das\s+)?nicht|ich\s+rate|geraten|keine\s+ahnung|je\s+ne\s+sais\s+pas|au\s+hasard|no\s+lo\s+sé|no\s+sé|adivin\w+|al\s+azar|não\s+sei|non\s+lo\s+so|a\s+caso|не\s+знаю|наугад)(?![\p{L}])|不知道|随便猜|瞎猜|乱猜|わかりません|分かりません|모르겠/iu
+
+/** Whether the two sentences before a place say that their author has no answer. */
+export function isUnable(before: string): boolean {
+  const near = narrow(before.slice(-200))
+  if (
+    !/[^\0-\x7f]|\b(?:rate|geraten|hasard|azar|caso|pas|keine)\b|[Ii]dea|andom|\bI\b|[Rr]oll|dark|guess|opposite|lie|not|fiction|joke|made|invented|sarc|satire/.test(
+      near,
+    )
+  )
+    return false
+  const sentences = near.replace(dressing, '').split(/(?<=[.!?])\s+|\n/)
+  return sentences.slice(-2).some((sentence) => unable.test(sentence))
+}
+
 /** Whether the sentence right before a place disowns what comes next: `The next line is wrong on purpose.` */
-export function disownsNext(before: string): boolean {
+export function disownsNext(before: string, question: string): boolean {
   const near = before.slice(-240)
   if (!aloof.test(near)) return false
   const body = near.replace(/[\s*_>#$.!:]{1,40}$/, '')
   const sentence = body.slice(body.search(/[^.!?\n]*$/))
+  if (ofNext.test(sentence) && hasForeignWords(sentence, question, 0)) return true
   if (/\b(?:which|statements?|options?|choices?)\b|\?/i.test(sentence)) return false
   return (ahead.test(sentence) && disowning.test(sentence)) || passing.test(sentence)
 }
@@ -268,8 +344,9 @@ export function isDisowned(text: string): boolean {
   if (!/[:：]\s*$/.test(line)) return false
   return (
     governing.some(([, pattern]) => pattern !== aside && pattern.test(line)) ||
-    /\b(?:following|below|this|example|sample)\b.*\b(?:wrong|incorrect|false|made[ -]up|not\s+(?:right|correct|true)|mistake|invented|fake)\b|\b(?:not|never)\s+(?:the\s+)?(?:right|correct|true|believe)\b/i.test(
+    /\b(?:following|below|this|example|sample)\b.*\b(?:wrong|incorrect|false|made[ -]up|not\s+(?:right|correct|true)|mistake|invented|fake)\b/i.test(
       line,
-    )
+    ) ||
+    /\b[Nn](?:ot|ever)\s+(?:the\s+)?(?:right|correct|true|believe)\b/.test(line)
   )
 }

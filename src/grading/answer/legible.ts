@@ -40,7 +40,7 @@ const spacing = /\\(?:quad|qquad|,|;|:|!| |~|\[|\]|\(|\))|(?<=[\p{L}\d.,:)])~(?=
  * `$`, braces) is gone; any other command stays, so that a reader which does not know it refuses the answer.
  */
 export function undressed(text: string): string {
-  const plain = withoutCalculations(text)
+  const plain = withoutMarkup(withoutCalculations(text))
     .replace(/(\d)(?:\{,\}|\\,|\\ |\\!|\u202f|\u2009|\u00a0)(?=\d{3}(?!\d))/g, '$1,')
     .replace(/-(\s*\\[dtc]?frac\s*\{\s*)-/g, '$1')
     .replace(/\\[dtc]?frac\s*(\d)\s*(\d)(?!\d)/g, '\\frac{$1}{$2}')
@@ -61,6 +61,19 @@ export function undressed(text: string): string {
     .replace(/\$(?!\s*-?[\d.])/g, ' ')
     .replace(/[{}]/g, '')
   return trimSpace(plain.replace(/\s{2,}/g, ' ').replace(invisible, ''))
+}
+
+const tags = /<(b|strong|i|em|u|p|mark|code|kbd|big|center|div|h[1-6])>([^<>]{0,200})<\/\1>/gi
+const strong = /(?<![\p{L}\p{N}_])__(?=\S)([^_\n]{1,80})__(?![\p{L}\p{N}_])/gu
+const ending = /\\(?:blacksquare|checkmark|qed|qedsymbol)(?![A-Za-z])/g
+
+const colour = /\\(?:text)?color\s?\{(?!white|transparent|yellow)[a-z]{1,20}\}/g
+
+/** Without tags of HTML that only dress, `__` around words, and the signs that end a proof. */
+function withoutMarkup(text: string): string {
+  const plain = text.includes('<') ? text.replace(tags, '$2') : text
+  const bare = plain.includes('__') ? plain.replace(strong, '$1') : plain
+  return bare.includes('\\') ? bare.replace(ending, '').replace(colour, '') : bare
 }
 
 /** Without GSM8K's calculator marks: `<<6*7=42>>42`. */

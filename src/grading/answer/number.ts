@@ -98,15 +98,26 @@ function fractionOf(digits: string, exponent = '0'): Fraction | null {
   )
 }
 
+/** A number and its calculation: `42 = 6 * 7`, `42 (6 * 7 = 42)`. */
+const workBehind =
+  /^([^=()\d]{0,40}-?\d[^=()]{0,60}?)(?:\s\(([^()=]+=[^()=]*\d[^()=]*)\)|\s*=\s*(-?\d[^=]*[-+*/×÷][^=]*\d)\s*)$/
+
 /** Reads the one number at the start of an answer's text, after words that lead to it. */
-function readNumber(whole: string, isClosed: boolean): Reading<WholeNumber> {
+function readNumber(whole: string, isClosed = true): Reading<WholeNumber> {
   const contrasted = whole.replace(
     /^\s*not\s[^,.;\n]{1,60}?(?:,?\s+but(?:\s+rather)?\s|[,;]\s+(?:it|but)\s+is\s)/i,
     '',
   )
-  const text = undressed(contrasted.replace(/^[\s*_:]+/, '').replace(/\bRs\.(?=\s?\d)/, 'Rs'))
+  const text = undressed(contrasted.replace(/^[\s*_:]+/, '').replace(/\b(Rs|Ans)\.(?=\s?\d)/, '$1'))
   const head = text.search(/[.!?](?=\s|$)|\n/)
   const clause = head < 0 ? text : text.slice(0, head)
+  const [, result, sum, work] = (clause.length < 200 && workBehind.exec(clause)) || []
+  if (result !== undefined) {
+    const [answer, reason] = [readNumber(result), readNumber(sum ?? '')]
+    const value = sum === undefined ? arithmetic(work ?? '') : 'answer' in reason ? reason.answer.value : null
+    if ('answer' in answer && value !== null && equalFractions(answer.answer.value, value))
+      return { ...answer, rest: '' }
+  }
   const found = numberPattern.exec(text)
   if (!found || (head >= 0 && found.index > head && /\p{L}/u.test(clause))) return worded(text)
   const from = equationBefore(clause)
@@ -173,6 +184,7 @@ function isFree(lead: string): boolean {
     return false
   if (/(?<![\p{L}])\p{L}[*_]+$|[\p{L}\d})\]]_$|\p{L}\($|[~¬≅]=?\s*$|[+×÷/^]\s*$|\d\s*[-*]\s*$/u.test(lead))
     return false
+  if (/\p{L}\s*\\(?:to|rightarrow)\s*$/u.test(lead)) return false
   return !/[\\^√∓±]/.test(lead.slice(-40).replace(leadingCommand, ''))
 }
 

@@ -70,7 +70,7 @@ const withdrawing = [
     'iu',
   ),
   new RegExp(
-    `\\bI(?:\\s+(?:hereby|must|have\\s+to|want\\s+to|would\\s+like\\s+to|do|really|honestly|actually|also|just|only|now|in\\s+fact)){0,3}\\s*(?:${apostrophe}m|am|was)?\\s*(?:(?:really|honestly|just|only|now|still)\\s+){0,2}(?:rescind|retract|withdraw|recant|revoke|renounce|deny|disown|doubt\\s+(?:it|that|this)|lied|lying|joking|kidding|guessing|guessed|undecided|torn|unsure|uncertain|mistaken|take\\s+(?:that|it|this|everything)\\s+back|changed?\\s+my\\s+(?:mind|answer)|stand\\s+corrected|made\\s+(?:that|it|this)\\s+up|invented|made\\s+(?:a\\s+(?:mistake|slip)|an\\s+error)(?!\\s+(?:earlier|before|above|at\\s+first|in))|have\\s+no\\s+idea|do\\s+not\\s+(?:know|believe)|don${apostrophe}t\\s+(?:know|believe)|wrong(?!\\s+(?:in|on|at|about|earlier|before))|not\\s+(?:\\w+\\s+)?(?:sure|certain|confident)|mis(?:copied|typed|clicked|calculated|counted|read|spoke|added|stated)|meant|mean\\s+to\\s+say)\\b`,
+    `\\bI(?:\\s+(?:hereby|must|have\\s+to|want\\s+to|would\\s+like\\s+to|do|really|honestly|actually|also|just|only|now|in\\s+fact)){0,3}\\s*(?:${apostrophe}m|am|was|(?:may|might|could)\\s+(?:well\\s+)?be)?\\s*(?:(?:really|honestly|just|only|now|still|probably|likely|quite|possibly|perhaps|almost|certainly|surely)\\s+){0,2}(?:rescind|retract|withdraw|recant|revoke|renounce|deny|disown|doubt\\s+(?:it|that|this)|lied|lying|joking|kidding|guessing|guessed|undecided|torn|unsure|uncertain|mistaken|take\\s+(?:that|it|this|everything)\\s+back|changed?\\s+my\\s+(?:mind|answer)|stand\\s+corrected|made\\s+(?:that|it|this)\\s+up|invented|made\\s+(?:a\\s+(?:mistake|slip)|an\\s+error)(?!\\s+(?:earlier|before|above|at\\s+first|in))|have\\s+no\\s+idea|do\\s+not\\s+(?:know|believe)|don${apostrophe}t\\s+(?:know|believe)|wrong(?!\\s+(?:in|on|at|about|earlier|before))|not\\s+(?:\\w+\\s+)?(?:sure|certain|confident)|mis(?:copied|typed|clicked|calculated|counted|read|spoke|added|stated)|meant|mean\\s+to\\s+say)\\b`,
     'iu',
   ),
   new RegExp(
@@ -95,13 +95,14 @@ const withdrawing = [
   ),
   /^\W*(?:is|are|was|were)\s+(?:not|wrong|false|incorrect)\b/iu,
   /^\W*(?!(?:Nothing|Which|What|Who|Everyone|Everything)\b)[A-Z][a-z]{2,11}\s+(?:is|was)\s+(?:\w+ly\s+)?(?:wrong|mistaken|incorrect)\b/u,
+  /^\W*(?:or\s+)?(?:maybe|perhaps|possibly)\s+not\b|\bI\s+(?:strongly\s+|would\s+|have\s+to\s+|must\s+)?(?:disagree|object|drop|discard|reject|abandon|take\s+back)\b|\b(?:it|this|that|which|result|number|answer|value)\s+(?:makes?\s+no|does\s*(?:not|n['’]t)\s+make(?:\s+any)?)\s+sense\b|\bdon['’]t\s+(?:quote|trust|hold)\s+me\b|\bgrain\s+of\s+salt\b|\b(?:misleads|is\s+misleading)\b|\bhas\s+(?:a|some)\s+(?:\w+\s+)?(?:flaw|bug|gap|hole|error|mistake)s?\b|\bis\s+flawed\b|\b(?:answers|solves|settles|belongs\s+to)\s+(?:another|a\s+different|the\s+wrong|some\s+other)\b|\bnot\s+(?:what|the\s+(?:quantity|number|value|thing)\s+(?:that\s+)?)(?:is|was|we|they|he|she|you|the\s+question)\b[^.!?]{0,20}\bask|\b(?:verification|check|test)\s+(?:has\s+)?failed\b|^\W*(?:this\s+\w+\s*:\s*)?no\s+(?:final\s+|real\s+|actual\s+)?(?:result|answer|solution)\b(?!\s+(?:but|other|besides|except))|\b(?<!\b(?:no|not|nothing|never)\b[^.!?]{0,30})contradicts\s+(?:the|what|our|my|this|that|it)\b|\b(?:this|that|it)\s+(?:is|was)\s+(?:only|just|merely)\s+(?:a|an|the|my)\s+(?:subtotal|intermediate|partial|first|guess|draft|estimate|placeholder|example|joke|test)\b|\bno\s+longer\s+(?:happy|sure|convinced|certain|confident|stand)|\bI(?:\s+am|['’]m)\s+not\s+(?:\w+\s+)?(?:happy|satisfied|convinced|comfortable)\b|\b(?:spoke|answered|wrote|concluded)\s+too\s+(?:soon|early|fast|quickly|hastily)\b|\bI\s+(?:\w+\s+){0,3}mixed\s+(?:up\b|the|those|these|them|it)|\bI\s+(?:added|multiplied|subtracted|divided|counted|computed|calculated|summed|read|copied)\s+(?:\w+\s+){0,3}(?:wrong|wrongly|incorrectly|badly|twice)\b(?!\s+(?:at\s+first|before|earlier))|\bgive\s+me\s+another\s+(?:chance|try)|\bsomething\s+(?:is|was|went|must\s+be|seems|looks)\s+(?:\w+\s+)?(?:off|wrong|amiss|fishy|odd|strange|broken)\b|\b(?:units|dimensions|signs)\s+(?:do\s+not|don['’]t)\s+(?:match|agree|fit|work)|\b(?:so|thus|hence|therefore)\s+(?:it|this|that)\s+(?:cannot|can['’]t|could\s+not)\s+be\s*(?:right|true|correct|so)?\W*$|\b(?:it|this|that|everything)\s+breaks(?:\s+down)?\W*$|\b(?:step|argument|reasoning|assumption|formula)\s+(?:\w+\s+){0,3}(?:not|n['’]t)\s+(?:justified|valid|allowed|sound|legitimate)\b|\b(?<!\b(?:would|not|no)\b[^.!?]{0,30})contradict\s+(?:this|that|it|me)\b|\bnow\s+it\s+is\b|🤷|\b[1-8]?\d\s*%\s*(?:sure|certain|confident)\b/iu,
   /^\W*(?:or\s+it\s+is\b|(?:or\s+)?(?:it|the\s+answer|this)\s+(?:could|might|may)\s+(?:also|equally|(?:just\s+)?as\s+well)\s+be\b|alternatively,?\s+(?:it|the\s+answer)\s+(?:is|may|might|could)\b)(?!\s+(?:be\s+)?(?:written|expressed|given|simplified|approximated|stated|seen|found))/iu,
   /(?:^|[\s「“"，,])(?:不[，,。]|不对|不是这样|错了|更正|抱歉|其实|应该是|等等|いや|正しくは|訂正|実は|아니[,요]|정정|사실은|нет[,.]|извините|на\s+самом\s+деле|неверно)/iu,
   new RegExp(
     `${start}(?:perd[oó]n|desculp|lo\\s+siento|pardon|désolé|entschuldigung|verzeihung|scusa|anzi|en\\s+fait|en\\s+realidad|na\\s+verdade|eigentlich|in\\s+wahrheit|nein|die\\s+richtige\\s+antwort|la\\s+(?:bonne|vraie)\\s+réponse|la\\s+respuesta\\s+(?:correcta|real)|falsch|falso|faux|non\\b|não\\s*[,.!]|no\\s+es\\b)`,
     'iu',
   ),
-  /\b(?:esta|esa|este|esto|eso|isso|isto|das|dies|diese|dieser|cette|ce|c['’]est|la|questa|questo|это|этот)[^.!?。]{0,40}?(?:falsch|incorrect[oae]?\b|fals[oa]\b|faux\b|fausse|erronée?|errónea|sbagliat[oa]|errad[oa]|неправил|невер|nicht\s+(?:richtig|korrekt|wahr)|stimmt\s+nicht|n['’]est\s+pas)/iu,
+  /\b(?:esta|esa|este|esto|eso|isso|isto|das|dies|diese|dieser|cette|ce|c['’]est|la|questa|questo|это|этот)[^.!?。]{0,40}?(?:falsch|incorrect[oae]?\b|fals[oa]\b|faux\b|fausse|erronée?|errónea|sbagliat[oa]|errad[oa]|mal\b|klopt\s+niet|yanlış|неправил|невер|nicht\s+(?:richtig|korrekt|wahr)|stimmt\s+nicht|n['’]est\s+pas)/iu,
   /(?:这|这个|该|以上|上述|此|それは|これは|この)[^.!?。]{0,30}?(?:错|不正确|不对|間違|違い|誤り)/u,
 ]
 
@@ -114,7 +115,9 @@ const leaning =
  * one. Saying what the answer is not, or that a wrong one is wrong, takes nothing back. Linear in the text.
  */
 export function isWithdrawn(following: string, another: Another): boolean {
-  const sentences = plainWords(narrow(following)).split(/(?<=[.!?。！？…])(?=\s|["'”’)*]|\p{Lo})|\n/u)
+  const sentences = plainWords(narrow(withoutOthers(following, another))).split(
+    /(?<=[.!?。！？…])(?=\s|["'”’)*]|\p{Lo})|\n/u,
+  )
   const read =
     sentences.length > 2 * mostSentences
       ? [...sentences.slice(0, mostSentences), ...sentences.slice(-mostSentences)]
@@ -122,12 +125,59 @@ export function isWithdrawn(following: string, another: Another): boolean {
   return (
     read.some((sentence, at) =>
       isTakenBack(sentence.slice(0, longestSentence), read[at - 1] ?? '', another),
-    ) || goesOn(read, another)
+    ) ||
+    goesOn(read, another) ||
+    endsElsewhere(read, another)
   )
 }
 
+/** Lines that rule out another option by its label: `C) It holds no air. This is wrong.` */
+const ruledOut =
+  /(?<=^|\n)[\s*_>-]{0,6}(?:[Oo]ption\s+)?\(?([A-Z])\)?(?:\*{0,2}[).:]|\s(?:is|does|fails|cannot|has)\b)[^\n]*\b(?:incorrect|wrong|false|not|doesn['’]t|isn['’]t|too|eliminated|excluded|distractor|fails?|irrelevant|unrelated)\b[^\n]*/g
+
+const withoutOthers = (text: string, another: Another): string =>
+  text.replace(ruledOut, (line, label: string) =>
+    another(label) === 'other' &&
+    !/\b(?:answer\s+is|I\s+(?:choose|pick|prefer)|correct\s+(?:answer|option|one))\b/i.test(line)
+      ? ''
+      : line,
+  )
+
 const nextStep =
   /^\W*(?:but|however|now|then|next|finally|after\s+that)\b[^?]{0,120}?\b(?:gives?|leaves?|leaving|obtain|yields?|remain|remains|left|get|makes)\b/i
+
+const ofResults =
+  /\b(?:I|my|mine|ours|final|actual|answer|result|attempt|version|copy|own|correct(?:ed)?|true|real|asked|instead|new|want|majority|stay|clean)\b/i
+const stated =
+  /(?:\b(?:is|are|was|be|at|get|gets|got|find|found|finds|gives?|gave|obtain|obtained|want|says?|with|to|make|makes|choose|prefer|have|want|answer|attempt|copy|one|version)|[:→])\s*[$*("'[\\]*$/i
+
+/** Whether the last result that is stated after an answer is another one, and the answer does not follow. */
+function endsElsewhere(sentences: readonly string[], another: Another): boolean {
+  for (let at = sentences.length - 1; at >= 0; at--) {
+    const sentence = (sentences[at] ?? '').slice(0, longestSentence)
+    const found = Array.from(sentence.matchAll(values), ({ index, 0: value }) => ({
+      index,
+      value,
+      is: another(sentence.slice(index, index + 60)),
+    }))
+    if (found.some(({ is }) => is === 'same')) return false
+    const last = found.at(-1)
+    if (last === undefined || last.is !== 'other') continue
+    const before = sentence.slice(0, last.index)
+    const after = sentence.slice(last.index + last.value.length)
+    if (
+      ofResults.test(before) &&
+      stated.test(before) &&
+      !/[=≈]|\b(?:not|if|than|step|part|mistake|error|wrong|incorrect|question|problem|exercise|example|line)\b|n['’]t\b/i.test(
+        sentence,
+      ) &&
+      /^[%°)\]*"'$]*(?:\s+\p{L}+){0,2}\W*$/u.test(after)
+    )
+      return true
+    return false
+  }
+  return false
+}
 
 /** Whether a step after the answer leads to another value, and nothing after it back to the answer. */
 function goesOn(sentences: readonly string[], another: Another): boolean {
@@ -142,6 +192,10 @@ function goesOn(sentences: readonly string[], another: Another): boolean {
     )
 }
 
+/** A later answer with a label of its own: `New: 43`. */
+const relabelled =
+  /^\W*(?:new|now|revised|updated|current|present)\s*(?:answer|version|result|value|one)?\s*[:：]\s*[*$("']*(\S.{0,80})/i
+
 function isTakenBack(sentence: string, before: string, another: Another): boolean {
   if (!/[\p{L}\d]/u.test(sentence)) return false
   // "Could it be otherwise? No."
@@ -150,6 +204,8 @@ function isTakenBack(sentence: string, before: string, another: Another): boolea
     /\b(?:otherwise|else|other|different|further|more|another)\b[^?]*\?\s*$/i.test(before)
   )
     return false
+  const label = relabelled.exec(sentence)
+  if (label !== null && another(label[1] ?? '') !== 'same') return true
   // What others get wrong, or why one might, takes nothing back.
   if (excusing.test(sentence)) return false
   if (withdrawing.some((pattern) => pattern.test(sentence))) return true
@@ -219,6 +275,7 @@ function assertsAnother(sentence: string, another: Another): boolean {
     if (another(sentence.slice(index)) !== 'other') continue
     const before = sentence.slice(Math.max(0, index - 30), index)
     const after = sentence.slice(index + value.length, index + value.length + 60)
+    if (/^\s*%\s*(?:sure|certain|confident|positive)\b/i.test(after)) continue
     if (
       /\b(?:not|than|isn['’]t|wasn['’]t|never|neither|nor|step|question|problem|example|part|line|equation|figure|table)\s+(?:option\s+|just\s+)?[("'*$]*$/i.test(
         before,

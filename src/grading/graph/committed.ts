@@ -1,8 +1,8 @@
 import { firstTurn, withoutComments } from '../answer/final-answer.ts'
 import { disownsNext, isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
+import { isHedged } from '../answer/wording.ts'
 import { answerAt } from '../answer-place.ts'
-import { isHedged } from '../hedges.ts'
 import { closingBrace, latexText } from '../latex.ts'
 import { isPartOfFormula } from '../math/around.ts'
 import { readDecimal } from '../number-answer.ts'
@@ -55,7 +55,7 @@ export function committedLine(response: string, readValue?: (line: string) => st
   const shown = firstTurn(withoutComments(answered))
   const found = afterHashes(shown)
   const before = shown.slice(0, shown.length - (found?.length ?? 0) - 3)
-  if (found === null || leadIn(before) !== null || disownsNext(before)) return null
+  if (found === null || leadIn(before) !== null || disownsNext(before, '')) return null
   const line = shown.slice(0, hashesStart(shown, shown.length - found.length))
   // The mark is no part of a formula, a word or a list, and stands behind no other one in its line.
   const own = line.slice(line.lastIndexOf('\n') + 1)
