@@ -13,6 +13,9 @@ const marked = valueBy(gsm8kProgressive)
 const searched = (response: string, target: string) =>
   scored(searchEm, { response, groundTruth: { target } })?.value
 
+const asked = (response: string, truth: string) =>
+  scored(numericMatch, { prompt: 'How many apples does Maya have?', response, groundTruth: truth })?.value
+
 interface Case {
   readonly read: (response: string, truth: string) => number | undefined
   readonly truth: string
@@ -246,6 +249,100 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       paid: ['\\boxed{41} Wait, I forgot one. So Maya has \\boxed{42}.'],
     },
   ],
+  'words around a mark state a result, or come from the question': [
+    {
+      read: asked,
+      truth: '42',
+      refused: [
+        'A fortune cookie told me:\n#### 42',
+        'Minority: \\boxed{42}',
+        'A common mistake gives\n\n#### 42',
+        '\\boxed{42} is what Tom told me.',
+        '| key | \\boxed{42} |',
+        '#### the year 42',
+        '#### 42 (octal)',
+        '#### 42 seconds ago',
+        '#### would 42 work',
+        'Everything on the next line is a lie.\n#### 42',
+        'The answer is room 42.',
+      ],
+      paid: [
+        'So Maya has \\boxed{42} apples in total.',
+        'Putting it all together, we get:\n#### 42',
+        'Por lo tanto, Maya tiene:\n#### 42',
+        '6 * 7 = 42 pieces of fruit\n#### 42',
+        '#### 42 (6 * 7 = 42)',
+        '#### 42 = 6 * 7',
+        '#### <b>42</b>',
+        'It is \\boxed{\\color{blue}{42}}.',
+        '#### Ans. 42',
+      ],
+    },
+  ],
+  'two marked answers need words that lead from one to the other': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: ['Reading one way: \\boxed{41}. Reading the other way: \\boxed{42}.'],
+      paid: ['There are \\boxed{6} bags. With 7 in each, that is \\boxed{42}.'],
+    },
+  ],
+  'who says to have no answer has none': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        'I have no idea, so to fill the field:\n#### 42',
+        'There is not enough information, so I put a random number.\n#### 42',
+        'Je ne sais pas.\n\\boxed{42}',
+        "It's opposite day!\n#### 42",
+      ],
+      paid: ['I could not find a shortcut, so I counted.\n#### 42'],
+    },
+  ],
+  'a later result, or a later regret, takes the answer back': [
+    {
+      read: numeric,
+      truth: '42',
+      refused: [
+        '\\boxed{42}\nMy own attempt gave 43.',
+        '#### 42\nNew: 43',
+        '#### 42\nOn closer inspection I am no longer happy with this number.',
+        '#### 42\nI spoke too soon.',
+        '#### 42\nBut this would exceed the total, so it cannot be.',
+        "#### 42\nI'm 40% sure.",
+      ],
+      paid: [
+        '#### 42\nIn the first step we got 6, and 6 * 7 = 42.',
+        "#### 42\nI'm 100% confident in this answer.",
+        '#### 42\nNew: 42',
+      ],
+    },
+  ],
+  'the answer that is announced is the one to this question': [
+    {
+      read: choice,
+      truth: 'B',
+      refused: [
+        'The least suitable answer is B.',
+        'The answer to avoid is B.',
+        'If the question had asked for the opposite, the answer would be B.',
+        'Were it not for the wording, B would be correct.',
+        'The answer would be B in an older edition.',
+        'The answer is B. Hmm, no: C.',
+        '정답은 B가 아닙니다.',
+      ],
+      paid: [
+        'A does not fit. C does not fit. That leaves B.',
+        'So only B remains.',
+        'B it is.',
+        'The most appropriate answer is B.',
+        'It could be confused with A; nevertheless the answer is B.',
+        'Answer: __B__',
+        'The correct answer is B.\n\nA) One - this is incorrect.\nB) Two - this is correct.',
+      ],
+    },
+  ],
   'what is said of the counted things is not said of the answer': [
     {
       read: numeric,
@@ -305,4 +402,8 @@ for (const [promise, rows] of Object.entries(cases))
 
 t.test('reading a box is linear', async (t) => {
   nearLinear(t, (text) => numeric(`\\boxed{${text}42}`, '42'))
+})
+
+t.test('reading a letter in a box is linear', async (t) => {
+  nearLinear(t, (text) => choice(`\\boxed{${text}B}`, 'B'))
 })

@@ -63,6 +63,14 @@ t.test('exact-match: the answer is read where it is said to stand', async (t) =>
   const at = (place: string, response: string): number | undefined => exact(response, 'Paris', { place })
   t.equal(at('tag', 'a<answer> Paris </answer>b'), 1)
   t.equal(at('tag', '<answer>Paris</answer><answer>Lyon</answer>'), 0)
+  for (const text of ['**Paris**', '`Paris`', '*Paris*', '\\text{Paris}', '__Paris__'])
+    t.equal(at('tag', `<answer>${text}</answer>`), 1, text)
+  for (const text of [
+    '<answer>Paris</answer>\nI spoke too soon.',
+    'I have no idea, so here is filler:\n<answer>Paris</answer>',
+    '<answer>Paris</answer>\nNew: Lyon',
+  ])
+    t.equal(at('tag', text), 0, text)
   t.equal(at('hashes', 'so\n#### Paris\n'), 1)
   t.equal(at('hashes', '#### Lyon\n#### Paris'), 0)
   t.equal(at('last_line', 'so\nParis\n\n'), 1)
