@@ -42,6 +42,7 @@ const leading = new Set(
   begin aligned align array cases cdot frac quad qquad hline implies hspace vspace leq
   solve solved solving solves working calculation calculations computation reasoning everything putting together
   indeed clearly easily simply directly immediately obviously certainly definitely yes okay ok alright great
+  surely sure thing gladly course absolutely bottom line tl dr recap count
   product quotient ratio percentage perimeter area volume length width height distance speed rate age weight profit
   loss income change discount share shares mass temperature average
   document documents passage context source sources search article page according option options choice choices letter matches

@@ -96,7 +96,7 @@ const ofAnswer = new Set(
   `final correct right best most appropriate likely suitable accurate only single overall complete exact numerical numeric
   actual true desired required requested simplified simplest possible sought resulting short full whole ultimate
   definitive precise proper valid good plausible fitting logical reasonable letter multiple-choice corrected revised new
-  better last unique same very one obvious clear`.split(/\s+/),
+  better last unique same very one obvious clear the`.split(/\s+/),
 )
 const beforeAnswer = /(?:^|[\s,(*_])(?:the|an?|my|our|your|one|this)\s+((?:[a-z][a-z'’-]*\s+){1,4})$/i
 const afterAnswer =
