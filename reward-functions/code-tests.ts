@@ -7,14 +7,16 @@ import {
   type ProgramCase,
   type Score,
 } from '../src/contract/index.ts'
+import { isPacked, unpacked } from '../src/grading/packed-tests.ts'
 import { equalityOf, programFences, programIn } from '../src/grading/program.ts'
 import { codeGraders, lcbStyles, publishedExecution, publishedScore } from '../src/grading/published-code.ts'
 
+const name = z.string().regex(/^[^\W\d]\w*$/)
 /** verl, LiveCodeBench, NeMo Gym. */
 const lists = z.object({
   inputs: z.array(z.string()),
   outputs: z.array(z.string()),
-  fn_name: z.string().min(1).nullish(),
+  fn_name: z.string().nullish(),
 })
 /** Open-Instruct's standard input and LiveCodeBench's own rows. */
 const pairs = z
@@ -31,33 +33,67 @@ const mbpp = z.object({
   test_imports: z.array(z.string()).optional(),
 })
 /** HumanEval. */
-const humanEval = z.object({
-  test: z.string().min(1),
-  entry_point: z.string().min(1),
-  prompt: z.string().optional(),
+const humanEval = z.object({ test: z.string().min(1), entry_point: name, prompt: z.string().optional() })
+/** EvalPlus. */
+const evalPlus = z.object({
+  entry_point: name,
+  canonical_solution: z.string().min(1),
+  base_input: z.array(z.array(z.json())),
+  plus_input: z.array(z.array(z.json())).default([]),
+  prompt: z.string().default(''),
+  atol: z.number().min(0).max(1).default(0),
 })
-/** NeMo Gym. */
-const unitTests = z.object({ unit_tests: lists })
+/** NeMo Gym, whose tests may be packed. */
+const packed = z.object({ packed: z.string(), fn_name: z.string().nullish() })
+const unitTests = z.object({ unit_tests: z.union([lists, packed]) })
+/** LiveCodeBench: the grader's input, or a row whose private tests are JSON text or packed. */
+const inputOutput = z.object({ input_output: z.union([z.string(), lists]) })
+const lcbTests = z.union([pairs, z.string()])
+const lcbRow = z.object({
+  public_test_cases: lcbTests.optional(),
+  private_test_cases: lcbTests,
+  metadata: z.union([z.string(), z.object({ func_name: z.string().nullish() })]).optional(),
+})
+const packedPairs = z.string().refine(isPacked, 'expected JSON, or base64 of zlib')
 
 /** The tests of a ground truth. `ahead`: code that runs before the program. */
 interface Tests {
   readonly cases: readonly ProgramCase[]
   readonly ahead: string
+  /** Code that computes what is expected, in a process without the program. */
+  readonly setup?: string
   /** A test shares its process with the program, which may cheat it. */
   readonly isWeak: boolean
 }
 
-const truths = z.union([lists, unitTests, assertCases, mbpp, humanEval, pairs, statements])
+const truths = z.union([
+  lists,
+  unitTests,
+  z.object({ verifier_metadata: unitTests }),
+  assertCases,
+  mbpp,
+  evalPlus,
+  humanEval,
+  lcbRow,
+  inputOutput,
+  pairs,
+  statements,
+  packedPairs,
+])
 type Truth = z.output<typeof truths>
+
+/** Tests that one program is run on at most. */
+const mostTests = 10_000
 
 /**
  * Runs the response's program on the tests of the ground truth in the step's sandbox. Pays 1 if all tests pass, else 0;
  * `score: share` pays the share of tests that pass.
  *
- * Reads the tests of verl (`inputs` and `outputs`, `fn_name`, `assert_case`), LiveCodeBench, NeMo Gym, Open-Instruct
- * (asserts, or `input` and `output`), MBPP and HumanEval, as objects or as JSON text.
+ * Reads the tests of verl (`inputs` and `outputs`, `fn_name`, `assert_case`), LiveCodeBench (private tests too), NeMo Gym,
+ * Open-Instruct (asserts, or `input` and `output`), MBPP, HumanEval and EvalPlus, as objects or as JSON text.
  *
- * Invalid: no tests, lists of unequal length, an expected value that is no JSON; a sandbox that fails.
+ * Invalid: no tests or more than 10,000, lists of unequal length, an expected value that is no JSON or cannot be computed;
+ * a sandbox that fails.
  */
 export default defineProgramReward({
   truth: (options) => (options.mode === 'published' ? z.unknown() : truths) as typeof truths,
@@ -112,8 +148,8 @@ export default defineProgramReward({
     if (program === null) return { value: 0, parts: { compiled: 0, passed: 0 }, flags: ['no_code'] }
     return {
       language: 'python',
-      program: `${tests.ahead}${program}`,
-      setup: tests.ahead,
+      program: withAhead(tests.ahead, program),
+      setup: tests.setup ?? tests.ahead,
       cases: chosen(tests.cases, options.tests),
       limits: {
         cpuSeconds: limit,
@@ -159,12 +195,23 @@ interface Comparing {
 }
 
 function testsOf(truth: Truth, options: Comparing): Tests {
+  if (typeof truth === 'string') return fromPairs(pairsIn(truth), null, options)
   if (Array.isArray(truth))
     return typeof truth[0] === 'string'
       ? fromStatements(truth as readonly string[], '')
-      : fromPairs(truth as z.output<typeof pairs>, options)
-  if ('unit_tests' in truth) return fromLists(truth.unit_tests, options)
+      : fromPairs(truth as Pairs, null, options)
+  if ('verifier_metadata' in truth) return testsOf(truth.verifier_metadata, options)
+  if ('unit_tests' in truth) return fromLists(unitTestsOf(truth.unit_tests), options)
   if ('inputs' in truth) return fromLists(truth, options)
+  if ('input_output' in truth) {
+    const { input_output: given } = truth
+    return fromLists(typeof given === 'string' ? parsed(lists, given, 'input_output') : given, options)
+  }
+  if ('private_test_cases' in truth) {
+    const { public_test_cases: shown = [], private_test_cases: hidden, metadata } = truth
+    const all = [shown, hidden].flatMap((tests) => (typeof tests === 'string' ? pairsIn(tests) : tests))
+    return fromPairs(all, functionOf(metadata), options)
+  }
   if ('assert_case' in truth) return fromStatements(truth.assert_case, '')
   if ('test_list' in truth) {
     const ahead = [...(truth.test_imports ?? []), truth.test_setup_code ?? ''].filter(
@@ -175,8 +222,64 @@ function testsOf(truth: Truth, options: Comparing): Tests {
       ahead.map((line) => `${line}\n`).join(''),
     )
   }
+  if ('base_input' in truth) return fromReference(truth, options)
   const check = `${truth.test}\ncheck(${truth.entry_point})`
   return { cases: [{ check }], ahead: '', isWeak: true }
+}
+
+type Pairs = z.output<typeof pairs>
+
+/** What comes before the program, after the imports of the future, which the language wants first. */
+function withAhead(ahead: string, program: string): string {
+  if (ahead === '') return program
+  const [head] = /^(?:(?:[ \t]*(?:#[^\n]*)?|from __future__ import [^\n(]*)\n)*/.exec(program) ?? ['']
+  return `${head}${ahead}${program.slice(head.length)}`
+}
+
+/** A JSON text, or a packed one. */
+function parsed<T>(schema: z.ZodType<T>, text: string, where: string): T {
+  const read = isPacked(text) ? unpacked(text) : { text }
+  if ('problem' in read) throw new BadSample(`${where} of the ground truth cannot be read: ${read.problem}`)
+  let value: unknown
+  try {
+    value = JSON.parse(read.text)
+  } catch {
+    throw new BadSample(`${where} of the ground truth is no JSON text`)
+  }
+  const result = schema.safeParse(value)
+  if (!result.success) throw new BadSample(`${where} of the ground truth has no tests of the known form`)
+  return result.data
+}
+
+const pairsIn = (text: string): Pairs => parsed(z.union([pairs, z.array(z.never())]), text, 'a list of tests')
+
+function unitTestsOf(tests: z.output<typeof unitTests>['unit_tests']): z.output<typeof lists> {
+  if (!('packed' in tests)) return tests
+  const read = parsed(lists, tests.packed, 'packed')
+  return { ...read, fn_name: tests.fn_name ?? read.fn_name }
+}
+
+function functionOf(metadata: z.output<typeof lcbRow>['metadata']): string | null {
+  if (metadata === undefined) return null
+  const read =
+    typeof metadata === 'string' && metadata.trim() !== ''
+      ? parsed(z.object({ func_name: z.string().nullish() }), metadata, 'metadata')
+      : metadata
+  return typeof read === 'string' ? null : (read.func_name ?? null)
+}
+
+/** EvalPlus: what is expected is what the reference solution gives, in a process of its own. */
+function fromReference(truth: z.output<typeof evalPlus>, { tolerance }: Comparing): Tests {
+  const { entry_point: called, canonical_solution: solution, base_input, plus_input, prompt, atol } = truth
+  const all = [...base_input, ...plus_input]
+  if (all.length === 0) throw new BadSample('the ground truth has no tests')
+  const reference = /^def /m.test(solution) ? `${prompt}\n\n${solution}` : `${prompt}${solution}`
+  const cases = all.map((input): ProgramCase => {
+    const args = JSON.stringify(input)
+    const python = `${called}(*__import__('json').loads(${JSON.stringify(args)}))`
+    return { call: called, args, expected: { python, tolerance: Math.max(tolerance, atol) } }
+  })
+  return { cases, ahead: '', setup: `${reference}\n`, isWeak: false }
 }
 
 function fromLists({ inputs, outputs, fn_name: name }: z.output<typeof lists>, options: Comparing): Tests {
@@ -217,14 +320,17 @@ function isJson(text: string): boolean {
   }
 }
 
-function fromPairs(tests: z.output<typeof pairs>, options: Comparing): Tests {
-  const called = tests.find(({ testtype }) => testtype !== undefined && testtype !== 'stdin')
-  if (called) throw new BadSample('tests that call a function need inputs, outputs and fn_name')
-  return {
-    cases: tests.map(({ input, output }) => ({ stdin: input, expected: printed(output, options) })),
-    ahead: '',
-    isWeak: false,
-  }
+/** `called`: the function that tests of another kind than standard input call. */
+function fromPairs(tests: Pairs, called: string | null, options: Comparing): Tests {
+  if (tests.length === 0) throw new BadSample('the ground truth has no tests')
+  const isCalled = tests.some(({ testtype }) => testtype !== undefined && testtype !== 'stdin')
+  if (isCalled && called === null)
+    throw new BadSample(
+      'tests that call a function need its name: func_name in metadata, or inputs, outputs and fn_name',
+    )
+  const inputs = tests.map(({ input }) => input)
+  const outputs = tests.map(({ output }) => output)
+  return fromLists({ inputs, outputs, fn_name: isCalled ? called : null }, options)
 }
 
 /** A comparison is split, so that the program never holds what is expected. */
@@ -239,10 +345,18 @@ function fromStatements(tests: readonly string[], ahead: string): Tests {
 type Chosen = 'all' | { readonly first: number } | { readonly longest: number }
 
 function chosen(cases: readonly ProgramCase[], which: Chosen): readonly ProgramCase[] {
-  if (which === 'all') return cases
-  if ('first' in which) return cases.slice(0, which.first)
+  const some =
+    which === 'all' ? cases : 'first' in which ? cases.slice(0, which.first) : longestOf(cases, which.longest)
+  if (some.length > mostTests)
+    throw new BadSample(
+      `the ground truth has ${some.length} tests; at most ${mostTests} are run: set \`tests: {first: n}\``,
+    )
+  return some
+}
+
+function longestOf(cases: readonly ProgramCase[], count: number): readonly ProgramCase[] {
   const size = (one: ProgramCase): number =>
     ('stdin' in one ? one.stdin : 'call' in one ? one.args : 'value' in one ? one.value : one.check).length
-  const longest = [...cases].sort((a, b) => size(b) - size(a)).slice(0, which.longest)
-  return cases.filter((one) => longest.includes(one))
+  const longest = new Set([...cases].sort((a, b) => size(b) - size(a)).slice(0, count))
+  return cases.filter((one) => longest.has(one))
 }

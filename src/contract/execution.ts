@@ -22,13 +22,13 @@ export type CaseInput =
  * `stdout`: the words of each line are equal as texts or as decimal numbers; blanks at the ends of lines and blank lines at
  * the end do not count. `exact`: equal but for line breaks at the end. `json`: equal as Python compares, with a tuple
  * equal to a list of the same items. `python`: the value of this expression, in a process without the program, equal as
- * Python compares. `tolerance`: largest absolute or relative difference of two numbers; 0 by default.
+ * Python compares; if it raises, the sample is invalid. `tolerance`: largest absolute or relative difference of two numbers; 0 by default.
  */
 export type Expected =
   | { readonly stdout: string; readonly tolerance?: number }
   | { readonly exact: string }
   | { readonly json: string; readonly tolerance?: number }
-  | { readonly python: string }
+  | { readonly python: string; readonly tolerance?: number }
 
 /** One case of a program. Without `expected` it passes if it ends well. */
 export type ProgramCase = CaseInput & { readonly expected?: Expected }

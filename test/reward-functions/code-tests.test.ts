@@ -1,6 +1,8 @@
 import t from 'tap'
 import codeTests from '../../reward-functions/code-tests.ts'
 import type { Execution, Row, Score } from '../../src/contract/index.ts'
+import { mostUnpackedBytes } from '../../src/grading/packed-tests.ts'
+import { packed, packedPickle } from '../support/packed-tests.ts'
 
 const options = (more: object = {}) => codeTests.options.parse(more)
 const row = (response: string, truth: unknown, more: object = {}) => {
@@ -54,4 +56,65 @@ t.test('tests that were not run have not passed', async (t) => {
     flags: ['time_limit'],
     details: { first_failure: 1, ended: 'time' },
   })
+})
+
+t.test('packed tests are read without unpickling, within bounds', async (t) => {
+  const asked = (truth: unknown, more: object = {}) =>
+    codeTests.rm_preprocess(row(program, truth, more)) as Execution
+  const tests = JSON.stringify([{ input: '1', output: '2', testtype: 'stdin' }])
+  t.match(asked(packedPickle(tests)).cases, [{ stdin: '1' }])
+  t.match(asked(packed(tests)).cases, [{ stdin: '1' }])
+  const hostile: readonly (readonly [string, string])[] = [
+    ['a call of os.system', packed(Buffer.from("\x80\x04cos\nsystem\n(S'id'\ntR.", 'latin1'))],
+    ['a global before the text', packedPickle(tests, [...Buffer.from('cos\nsystem\n')])],
+    ['a call after the text', packedPickle(tests, [], [0x85, 0x52, 0x2e])],
+    ['two texts', packedPickle(tests, [0x8c, 1, 0x61], [0x2e])],
+    ['bytes after the end', packedPickle(tests, [], [0x94, 0x2e, 0x2e])],
+    ['no end', packedPickle(tests, [], [0x94])],
+    ['a length beyond the end', packed(Buffer.from([0x80, 4, 0x58, 255, 255, 255, 255, 0x2e]))],
+    [
+      'a length of 64 bits',
+      packed(Buffer.from([0x80, 4, 0x8d, 255, 255, 255, 255, 255, 255, 255, 255, 0x2e])),
+    ],
+    ['a length without its bytes', packed(Buffer.from([0x80, 4, 0x58, 1]))],
+    ['no pickle at all', packed(Buffer.from([0x80, 4]))],
+    ['no UTF-8', packed(Buffer.from([0x80, 4, 0x8c, 1, 0xff, 0x2e]))],
+    ['a bomb', packed(Buffer.alloc(mostUnpackedBytes + 1, 0x20))],
+    ['cut zlib data', packedPickle(tests).slice(0, 30)],
+    ['no base64', 'eJy!!!!!'],
+    ['no tests', packedPickle('[]')],
+    ['other JSON', packedPickle('{"__proto__": {"input": "1", "output": "2"}}')],
+    ['deep JSON', packedPickle('['.repeat(200_000))],
+  ]
+  for (const [name, truth] of hostile) {
+    t.throws(() => asked(truth), { message: /ground truth|ground_truth|base64/ }, name)
+    t.throws(() => asked({ private_test_cases: truth }), { message: /ground truth/ }, name)
+    t.throws(() => asked({ unit_tests: { packed: truth } }), { message: /ground truth/ }, name)
+  }
+})
+
+t.test('ground truths of hostile forms are bad samples', async (t) => {
+  const asked = (truth: unknown, more: object = {}) =>
+    codeTests.rm_preprocess(row(program, truth, more)) as Execution
+  const many = {
+    inputs: Array.from({ length: 50_000 }, String),
+    outputs: Array.from({ length: 50_000 }, String),
+  }
+  t.throws(() => asked(many), /has 50000 tests; at most 10000 are run: set `tests: \{first: n\}`/)
+  t.equal(asked(many, { tests: { first: 10 } }).cases.length, 10)
+  t.equal(asked(many, { tests: { longest: 10_000 } }).cases.length, 10_000)
+  const inherited = JSON.parse('{"__proto__": {"inputs": ["1"], "outputs": ["1"]}}')
+  for (const truth of [
+    inherited,
+    { inputs: { length: 1 }, outputs: ['1'] },
+    { test: 'def check(c): pass', entry_point: 'f()\nimport os' },
+    { entry_point: 'f); print(', canonical_solution: 'x', base_input: [[1]] },
+    [{ input: '1', output: null }],
+    { test_list: [] },
+    { unit_tests: { packed: 1 } },
+  ])
+    t.throws(() => asked(truth), JSON.stringify(truth))
+  const functional = [{ input: '1', output: '1', testtype: 'functional' }]
+  t.throws(() => asked({ private_test_cases: functional, metadata: '{}' }), /need its name/)
+  t.throws(() => asked({ private_test_cases: functional, metadata: '{"func_name": 1}' }), /metadata/)
 })

@@ -71,9 +71,33 @@ const isNear = (a: number, b: number, tolerance: number): boolean =>
   a === b || Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b))
 
 /** Whether two values as zygote.py encodes them are equal as Python compares. */
-export function sameValues(given: unknown, wanted: unknown): boolean {
+export function sameValues(given: unknown, wanted: unknown, tolerance = 0): boolean {
   const name = identityOf(wanted)
-  return name !== null && identityOf(given) === name
+  if (name !== null && identityOf(given) === name) return true
+  return tolerance > 0 && nearValues(given, wanted, tolerance)
+}
+
+/** Numbers within the tolerance, in lists and tuples of the same kind and in dicts of the same keys. */
+function nearValues(given: unknown, wanted: unknown, tolerance: number): boolean {
+  const [some, other] = [numberOf(given), numberOf(wanted)]
+  if (some !== null && other !== null) return isNear(Number(some), Number(other), tolerance)
+  const [items, others] = [itemsOf(given), itemsOf(wanted)]
+  if (items && others)
+    return (
+      Array.isArray(given) === Array.isArray(wanted) &&
+      items.length === others.length &&
+      items.every((item, at) => nearValues(item, others[at], tolerance))
+    )
+  const [entries, wantedEntries] = [entriesOf(given), entriesOf(wanted)]
+  if (!entries || !wantedEntries) return sameValues(given, wanted)
+  const named = new Map(entries.map(([key, value]) => [identityOf(key), value]))
+  return (
+    entries.length === wantedEntries.length &&
+    wantedEntries.every(
+      ([key, value]) =>
+        named.has(identityOf(key)) && nearValues(named.get(identityOf(key)), value, tolerance),
+    )
+  )
 }
 
 /** Equal values have equal texts. null: a value that equals none, such as NaN or an object of the program's own class. */

@@ -33,6 +33,12 @@ const mostTries = 2
 
 const lost = Symbol('lost')
 
+/** No program could pass such a test. */
+class NoExpectedValue extends Error {
+  override readonly name = 'NoExpectedValue' as const
+  override readonly message = 'what a test expects cannot be computed or compared without the program'
+}
+
 /** Runs programs on this machine, at most one on each core. Each case runs in a process that can reach nothing. */
 export class LocalSandbox implements Sandbox {
   readonly #name: string
@@ -197,6 +203,8 @@ export class LocalSandbox implements Sandbox {
       slot.runs += result.cases.length + 1
       return { result }
     } catch (error) {
+      if (error instanceof NoExpectedValue)
+        return { failure: { kind: 'bad_sample', retryable: false, detail: error.message } }
       zygote.kill()
       if (error instanceof ZygoteGone) return lost
       if (error instanceof GatewayError) return { failure: { ...broken, detail: error.message } }
@@ -227,14 +235,9 @@ export class LocalSandbox implements Sandbox {
   ): Promise<ExecutionResult> {
     const wanted = await this.#evaluated(zygote, setup, cases)
     const { wallSeconds, totalSeconds, message } = limitsOf(limits)
-    const compiled = (await this.#limited(
-      zygote,
-      zygote.exchange({ program, ...message }),
-      compileSeconds,
-    )) as {
-      readonly compiled: boolean
-    }
-    if (!compiled.compiled) return { compiled: false, cases: [] }
+    const begun = zygote.exchange({ program, ...message })
+    const { compiled } = (await this.#limited(zygote, begun, compileSeconds)) as Compiled
+    if (!compiled) return { compiled: false, cases: [] }
     const results: CaseResult[] = []
     const until = this.#clock.now() + totalSeconds * 1000
     for (const one of cases) {
@@ -265,13 +268,17 @@ export class LocalSandbox implements Sandbox {
       if (expected && 'python' in expected) values.set(expected.python, undefined)
     if (values.size === 0) return values
     const { message } = limitsOf({})
-    await this.#limited(zygote, zygote.exchange({ program: setup, ...message }), compileSeconds)
+    const begun = zygote.exchange({ program: setup, ...message })
+    const { compiled } = (await this.#limited(zygote, begun, compileSeconds)) as Compiled
+    if (!compiled) throw new NoExpectedValue()
     for (const expression of values.keys()) {
       const asked = zygote.exchange({ value: expression })
       const answer = (await this.#limited(zygote, asked, compileSeconds)) as Answer
       values.set(expression, answer.value)
+      if (answer.ended !== 'ok' || !sameValues(answer.value, answer.value)) break
     }
     zygote.tell({ end: true })
+    for (const value of values.values()) if (!sameValues(value, value)) throw new NoExpectedValue()
     return values
   }
 
@@ -291,6 +298,11 @@ export class LocalSandbox implements Sandbox {
   }
 }
 
+/** What zygote.py answers to a program. */
+interface Compiled {
+  readonly compiled: boolean
+}
+
 /** A case's result as zygote.py sends it. */
 interface Answer {
   readonly ended: CaseResult['ended']
@@ -308,7 +320,8 @@ function resultOf(
 ): CaseResult {
   const gives = (): boolean => {
     if (input.gives !== undefined) return answer.value === input.gives
-    if (expected && 'python' in expected) return sameValues(answer.value, wanted.get(expected.python))
+    if (expected && 'python' in expected)
+      return sameValues(answer.value, wanted.get(expected.python), expected.tolerance)
     return passes(expected, answer)
   }
   return {

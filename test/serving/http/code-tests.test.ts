@@ -2,6 +2,7 @@ import t from 'tap'
 import { GatewayError } from '../../../src/core/errors.ts'
 import { openGateway } from '../../../src/scoring/gateway/gateway.ts'
 import { testApp } from '../../support/app.ts'
+import { packed, packedPickle } from '../../support/packed-tests.ts'
 import { withoutPython } from '../../support/python.ts'
 
 const code = (text: string): string => `Here it is:\n\n\`\`\`python\n${text}\n\`\`\`\n`
@@ -11,17 +12,86 @@ const called = { inputs: ['[2, 7, 11]\n9'], outputs: ['[0, 1]'], fn_name: 'two' 
 const humanEval = { test: 'def check(candidate):\n    assert candidate(1, 2) == 3\n', entry_point: 'add' }
 const plus = code('def add(a, b): return a + b')
 
+const plusRow = {
+  task_id: 'HumanEval/53',
+  prompt: 'def third():\n    return 1 / 3\n\ndef add(a, b):\n    """Adds."""\n',
+  entry_point: 'add',
+  canonical_solution: '    return a + b\n',
+  base_input: [[1, 2]],
+  plus_input: [
+    [0.1, 0.2],
+    [[1], [2, 3]],
+  ],
+  atol: 1e-6,
+}
+const lcbRow = {
+  public_test_cases: JSON.stringify([{ input: '[2, 7, 11]\n9', output: '[0, 1]', testtype: 'functional' }]),
+  private_test_cases: packedPickle(
+    JSON.stringify([{ input: '[3, 3]\n6', output: '[0, 1]', testtype: 'functional' }]),
+  ),
+  metadata: '{"func_name": "two"}',
+  starter_code: 'class Solution:',
+}
+const two = code('class Solution:\n    def two(self, n, t): return (0, 1)')
+
 /** What is scored: a name, the response, the ground truth, and the reward or the kind of failure. */
 const rows: readonly (readonly [string, string, unknown, number | string])[] = [
   ['verl: standard input', add, lists, 1],
   ['verl: as JSON text', add, JSON.stringify(lists), 1],
   ['verl: a wrong answer', code('print(3)'), lists, 0],
-  ['verl: a function', code('class Solution:\n    def two(self, n, t): return (0, 1)'), called, 1],
+  ['verl: a function', two, called, 1],
   ['verl: asserts', plus, { assert_case: ['assert add(1, 2) == 3', 'assert add(1, 2) != 4'] }, 1],
   ['NeMo Gym', add, { unit_tests: lists }, 1],
+  [
+    'NeMo Gym: packed',
+    add,
+    { verifier_metadata: { unit_tests: { packed: packed(JSON.stringify(lists)), fn_name: null } } },
+    1,
+  ],
+  ['LiveCodeBench: a row', two, lcbRow, 1],
+  ['LiveCodeBench: a row with a wrong answer', code('def two(n, t): return [1, 0]'), lcbRow, 0],
+  [
+    'LiveCodeBench: private tests alone',
+    add,
+    packedPickle(JSON.stringify([{ input: '1 2', output: '3', testtype: 'stdin' }])),
+    1,
+  ],
+  [
+    "LiveCodeBench: the grader's input",
+    add,
+    { input_output: JSON.stringify({ ...lists, fn_name: null }) },
+    1,
+  ],
+  ['EvalPlus', plus, plusRow, 1],
+  [
+    'EvalPlus: within its tolerance',
+    code('def add(a, b): return (a + b) * 1.0000001 if a == 0.1 else a + b'),
+    plusRow,
+    1,
+  ],
+  ['EvalPlus: a wrong answer', code('def add(a, b): return 3'), plusRow, 0],
+  [
+    'EvalPlus: a reference that fails',
+    plus,
+    { ...plusRow, canonical_solution: '    return a + c\n' },
+    'bad_sample',
+  ],
+  [
+    'EvalPlus: a reference that does not compile',
+    plus,
+    { ...plusRow, canonical_solution: '    return (' },
+    'bad_sample',
+  ],
+  ['an expected value that needs the program', plus, ['assert add(1, 2) == third()'], 'bad_sample'],
   ['LiveCodeBench', add, [{ input: '1 2', output: '3', testtype: 'stdin' }], 1],
   ['Open-Instruct: asserts', plus, ['assert add(1, 2) == 3'], 1],
   ['Open-Instruct: standard input', add, [{ input: '1 2', output: '3' }], 1],
+  [
+    'MBPP: imports of the future come first',
+    code('from __future__ import annotations\ndef add(a: X, b): return a + b'),
+    { test_list: ['assert add(1, K) == 3'], test_setup_code: 'K = 2' },
+    1,
+  ],
   ['MBPP', plus, { test_list: ['assert add(1, K) == 3'], test_setup_code: 'K = 2' }, 1],
   ['HumanEval', plus, humanEval, 1],
   ['HumanEval: a wrong answer', code('def add(a, b): return 4'), humanEval, 0],
@@ -93,8 +163,8 @@ t.test(
     t.same(flagsOf('no code'), ['no_code'])
     t.same(flagsOf('HumanEval'), ['weak_tests'], 'a test that shares its process with the program is flagged')
     t.same(flagsOf('verl: a function'), [])
-    const two = code('a, b = map(int, input().split())\nprint(3 if a == 1 else 6 if a else "x")')
-    const [share] = await scored('share', [{ prompt: 'p', response: two, ground_truth: lists }])
+    const twoOfThree = code('a, b = map(int, input().split())\nprint(3 if a == 1 else 6 if a else "x")')
+    const [share] = await scored('share', [{ prompt: 'p', response: twoOfThree, ground_truth: lists }])
     t.match(share, {
       reward: 2 / 3,
       terms: {

@@ -10,7 +10,7 @@ const expected = z
     z.strictObject({ stdout: z.string(), tolerance }),
     z.strictObject({ exact: z.string() }),
     z.strictObject({ json: z.string(), tolerance }),
-    z.strictObject({ python: z.string().max(1_000_000) }),
+    z.strictObject({ python: z.string().max(16_000_000), tolerance }),
   ])
   .optional()
 const seconds = z.number().positive().max(3600).optional()
