@@ -21,8 +21,14 @@ export function passes(expected: Expected | undefined, { stdout, value }: Given)
   return wanted !== null && value !== undefined && equalValues(value, wanted.value, tolerance)
 }
 
+/** What a result of `report: outputs` tells besides its verdict. */
+export const outputsOf = ({ stdout, value }: Given): { readonly stdout: string; readonly value?: Json } => ({
+  stdout,
+  ...(value !== undefined && { value: jsonOfValue(value) }),
+})
+
 /** A value as zygote.py encodes it, for an author. */
-export function jsonOfValue(value: unknown): Json {
+function jsonOfValue(value: unknown): Json {
   const number = numberOf(value)
   if (typeof value === 'boolean' || typeof value === 'string') return value
   if (number !== null) return typeof number === 'number' && Number.isFinite(number) ? number : null

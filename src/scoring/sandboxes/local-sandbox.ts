@@ -11,7 +11,7 @@ import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure } from '../../core/sample/sample.ts'
 import { whenAborted } from '../models/interface/cancel-token.ts'
-import { jsonOfValue, passes, sameValues } from './compare.ts'
+import { outputsOf, passes, sameValues } from './compare.ts'
 import type {
   Confinement,
   ProgramOutcome,
@@ -331,11 +331,6 @@ function resultOf(
     cpuSeconds: answer.cpu_s,
   }
 }
-
-const outputsOf = ({ stdout, value }: Answer): Pick<CaseResult, 'stdout' | 'value'> => ({
-  stdout,
-  ...(value !== undefined && { value: jsonOfValue(value) }),
-})
 
 interface CaseMessage {
   readonly [name: string]: string
