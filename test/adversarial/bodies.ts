@@ -142,7 +142,7 @@ const sizes: readonly Attack[] = [
     },
     isLong: true,
   })),
-  ...[4096, mostRows].map((count) => ({
+  ...[512, 4096, mostRows].map((count) => ({
     name: `${count} judged rows`,
     path: '/v1/score',
     body: () => rows(count, (index) => ({ prompt: `q ${index}`, response: `a ${index}` }), 'judged'),

@@ -46,8 +46,11 @@ const mostMetrics = mebi
 /** An error says what is wrong, and does not send back what was sent, bytes. */
 const mostOfError = 64 * 1024
 
+/** A rule that costs a fortieth of the other one, for tests of what a row costs apart from its rule. */
+export const cheapRule = { function: 'exact-match', options: { place: 'boxed' } }
+
 /** Opens it. */
-export async function openTarget(): Promise<Target> {
+export async function openTarget(rule: object = { function: 'numeric-match' }): Promise<Target> {
   const judge: SimulatedServer = await startSimulatedServer({
     model: 'judge',
     policy: 'constant',
@@ -59,8 +62,8 @@ export async function openTarget(): Promise<Target> {
         keys: { all: { env: 'ADVERSARIAL_KEY', scopes: ['score', 'read', 'admin'] } },
         models: { judge: { model: 'judge', instances: [judge.url] } },
       },
-      rule: { steps: [{ name: 'rule', function: 'numeric-match' }] },
-      mean: { on_invalid: 'group_mean', steps: [{ name: 'rule', function: 'numeric-match' }] },
+      rule: { steps: [{ name: 'rule', ...rule }] },
+      mean: { on_invalid: 'group_mean', steps: [{ name: 'rule', ...rule }] },
       judged: { steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }] },
       ranked: {
         steps: [{ name: 'ranked', function: 'pairwise-judge', model: 'judge', pairs: { scheme: 'ring' } }],

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { runCommand } from '../support/command-line.ts'
 import { freePorts } from '../support/free-ports.ts'
-import { isRefused } from '../support/wire.ts'
 
 /** Runs the command until `use` has finished with the printed addresses. */
 async function running(argv: string[], use: (urls: string[]) => Promise<void>): Promise<number> {
@@ -114,8 +113,7 @@ t.test('simulate sets the behaviour of a real server from options', async (t) =>
 })
 
 t.test('each simulated server has a control port, which stays open after the server is killed', async (t) => {
-  let [first = 0] = await freePorts(1)
-  while (!(await isRefused({ port: first + 1 }))) [first = 0] = await freePorts(1)
+  const [first = 0] = await freePorts(2)
   await running(['--count', '2', '--control-port', String(first)], async (urls) => {
     const order = (port: number, path: string) =>
       fetch(`http://127.0.0.1:${port}/simulate/${path}`, { method: 'POST', body: '{}' })

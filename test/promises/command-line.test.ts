@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { type Ran, runCommand } from '../support/command-line.ts'
 import { seeded } from '../support/seeded.ts'
 import { serveConfigs } from '../support/served.ts'
 import { startFleet } from '../support/simulated.ts'
@@ -59,14 +60,8 @@ function folderOf(t: Test, lines: readonly string[]): string {
   })
 }
 
-interface Ran {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** Runs the command in a process of its own, as its user does. */
-function run(...args: readonly string[]): Promise<Ran> {
+/** Runs the command in a process of its own, as its user does; what is not about the process is run in this one. */
+function runProcess(...args: readonly string[]): Promise<Ran> {
   return new Promise((resolve) => {
     execFile(process.execPath, ['dist/src/cli/main.js', ...args], (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
@@ -74,12 +69,11 @@ function run(...args: readonly string[]): Promise<Ran> {
   })
 }
 
-const scoreAt = (folder: string, ...more: readonly string[]): Promise<Ran> =>
-  run(
-    ...['score', '--config', join(folder, 'configs'), '--reward', 'mixed'],
-    ...['--input', join(folder, 'rows.jsonl'), '--output', join(folder, 'scored.jsonl')],
-    ...more,
-  )
+const argsOf = (folder: string): readonly string[] => [
+  ...['score', '--config', join(folder, 'configs'), '--reward', 'mixed'],
+  ...['--input', join(folder, 'rows.jsonl'), '--output', join(folder, 'scored.jsonl')],
+]
+const scoreAt = (folder: string): Promise<Ran> => runCommand(argsOf(folder))
 
 const scoredAt = (folder: string): Scored[] =>
   readFileSync(join(folder, 'scored.jsonl'), 'utf8')
@@ -92,7 +86,7 @@ t.test('a file has the rewards that a server gives the same rows, in the order o
     t,
     rows.map((row) => JSON.stringify(row)),
   )
-  const { code, stderr } = await scoreAt(folder)
+  const { code, stderr } = await runProcess(...argsOf(folder))
   t.equal(code, 0, stderr)
   const scored = scoredAt(folder)
   t.strictSame(
@@ -158,8 +152,8 @@ t.test('what a config says wrongly is told with its place, before a row is score
     'rows.jsonl': `${JSON.stringify(rows[0])}\n`,
     configs: { 'mixed.yaml': 'steps:\n  - { name: rule, function: numeric-mach }\n' },
   })
-  const { code, stderr } = await scoreAt(folder)
+  const { code, stderr } = await runProcess(...argsOf(folder))
   t.equal(code, 2)
   t.match(stderr, /mixed\.yaml:2:\d+.*numeric-mach[\s\S]*numeric-match/)
-  t.equal((await run('check', join(folder, 'configs'))).code, 1)
+  t.equal((await runCommand(['check', join(folder, 'configs')])).code, 1)
 })

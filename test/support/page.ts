@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { runCommand } from './command-line.ts'
+import { freePorts } from './free-ports.ts'
 
 const root = process.cwd()
 const run = promisify(execFile)
@@ -29,7 +28,8 @@ export async function followPage(t: Test, page: string): Promise<void> {
   t.teardown(() => process.chdir(root))
   const text = readFileSync(join(root, page), 'utf8')
   const ports = new Map<string, number>()
-  for (const [port] of text.matchAll(pagePort)) if (!ports.has(port)) ports.set(port, await freePort())
+  for (const [port] of text.matchAll(pagePort))
+    if (!ports.has(port)) ports.set(port, (await freePorts(2))[0] ?? 0)
   const env = Object.fromEntries(
     [
       ['JUDGE_A_0', '8101'],
@@ -128,24 +128,3 @@ async function background(
 
 const parse = (line: string): unknown => JSON.parse(line)
 const linesOf = (file: string): unknown[] => readFileSync(file, 'utf8').trim().split('\n').map(parse)
-
-/** A port that is free, and the one after it. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = await listened(0)
-    if (port !== null && port < 65_535 && (await listened(port + 1)) !== null) return port
-  }
-}
-
-async function listened(wanted: number): Promise<number | null> {
-  const server = createServer()
-  try {
-    await once(server.listen(wanted, '127.0.0.1'), 'listening')
-  } catch {
-    return null
-  }
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : null
-}

@@ -24,6 +24,8 @@ export interface FunctionHostOptions {
   readonly memoryMb?: number
   /** Time limit of one call of author's code. */
   readonly sampleTimeoutMs: number
+  /** Time limit of a start of a process or thread, and of loading one of its files. Default: 20 s, and 120 s for Python. */
+  readonly loadTimeoutMs?: number
   readonly python?: PythonSettings
   readonly clock?: Clock
   readonly events?: FunctionEvents
@@ -57,12 +59,20 @@ export async function openFunctions(options: FunctionHostOptions): Promise<Funct
  * each folder of users' code.
  */
 function openPools(
-  { threads, memoryMb, python = {}, sampleTimeoutMs, clock = systemClock }: FunctionHostOptions,
+  {
+    threads,
+    memoryMb,
+    python = {},
+    sampleTimeoutMs,
+    loadTimeoutMs,
+    clock = systemClock,
+  }: FunctionHostOptions,
   sources: readonly FunctionSource[],
   events: FunctionEvents,
 ): Map<string, JobRunner> {
   const shared = {
     sampleTimeoutMs,
+    loadTimeoutMs: loadTimeoutMs ?? 20_000,
     clock,
     onRestart: (name, why) => events({ type: 'worker_restarted', name, why }),
   } satisfies Partial<ChunkPoolOptions>
@@ -71,12 +81,12 @@ function openPools(
   const pools = new Map<string, JobRunner>()
   const own = sources.filter(({ loader }) => loader === 'native')
   const start = workerThreads(own)
-  const pool = new ChunkPool({ ...shared, start, executors: count, chunk, depth: 1, loadTimeoutMs: 20_000 })
+  const pool = new ChunkPool({ ...shared, start, executors: count, chunk, depth: 1 })
   const here = inPlace(own, pool)
   for (const { name } of own) pools.set(name, inPlaceFunctions.has(name) ? here : pool)
   for (const group of byFolder(sources, 'jiti')) {
     const start = nodeProcesses(group, memoryMb)
-    const pool = new ChunkPool({ ...shared, start, executors: count, chunk, depth: 2, loadTimeoutMs: 20_000 })
+    const pool = new ChunkPool({ ...shared, start, executors: count, chunk, depth: 2 })
     for (const { name } of group) pools.set(name, pool)
   }
   for (const group of byFolder(sources, 'python')) {
@@ -87,7 +97,7 @@ function openPools(
       executors,
       chunk: { jobs: 256, workMs: 20, shares: executors, leastMs: 2 },
       depth: 2,
-      loadTimeoutMs: 120_000,
+      loadTimeoutMs: loadTimeoutMs ?? 120_000,
     })
     for (const { name } of group) pools.set(name, pool)
   }

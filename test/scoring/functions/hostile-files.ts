@@ -6,12 +6,17 @@ const forge = (text) => {
   head.writeUInt32BE(bytes.length)
   fs.writeSync(3, Buffer.concat([head, bytes]))
 }
+/** Blocks its thread for ever, and no core. */
+const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 const forgeAll = (ms, results) => {
   for (let n = 1; n < 99; n++)
     forge('{"chunk":' + n + ',"key":"' + n + '","end":true,"ms":' + ms + ',"results":' + results + '}')
 }`
 
-/** What the function of \`hostile.mjs\` does where the response is the key. */
+/**
+ * What the function of \`hostile.mjs\` does where the response is the key. A forged message has another key than its chunk, so that
+ * its results are not even read: what wrong results come to is tested in verdicts.test.ts.
+ */
 export const attacks = {
   post: 'parentPort.postMessage({ results: [] })',
   json: "JSON.parse = () => ({}); JSON.stringify = () => '1'; return 1",
@@ -22,7 +27,7 @@ export const attacks = {
   killed: "process.kill(process.pid, 'SIGKILL')",
   parent: "process.kill(process.ppid, 'SIGKILL')",
   group: "process.kill(0, 'SIGKILL')",
-  term: "process.kill(process.ppid, 'SIGTERM'); for (;;) {}",
+  term: "process.kill(process.ppid, 'SIGTERM'); wait()",
   abort: 'process.abort()',
   exit: 'process.exit(0)',
   buffers: 'const held = []; for (;;) held.push(Buffer.alloc(64 << 20, 1))',
@@ -32,20 +37,16 @@ export const attacks = {
   await: 'return new Promise(() => {})',
   reject: "Promise.reject(new Error('late')); setTimeout(() => { throw new Error('late') }); return 1",
   leave: 'setTimeout(() => process.exit(1)); return 1',
-  stall: 'setTimeout(() => { for (;;) {} }); return 1',
+  stall: 'setTimeout(wait); return 1',
   close: 'fs.closeSync(3); return 1',
   noise: "fs.writeSync(3, 'no message at all'); return 1",
   long: 'fs.writeSync(3, Buffer.from([255, 255, 255, 255])); return 1',
   ready: 'forge(\'"ready"\'); return 1',
   nothing: "forge('null'); return 1",
-  other: 'forge(\'{"chunk":99,"ms":[0],"results":[1]}\'); return 1',
   forged: "forgeAll('[0]', '[1]'); return 1",
-  infinite: "forgeAll('[0]', '[1e999]'); return 1",
-  text: "forgeAll('[0]', JSON.stringify(['1'])); return 1",
-  many: "forgeAll('[]', '[' + '1,'.repeat(999) + '1]'); return 1",
   deep: "forgeAll('[0]', '['.repeat(9999) + ']'.repeat(9999)); return 1",
-  idle: 'fs.writeSync(4, Buffer.from([0, 0, 0, 0, 255, 255, 255, 255, 0, 0, 0, 0]), 0, 12, 0); for (;;) {}',
-  elsewhere: 'fs.writeSync(4, Buffer.alloc(12, 127), 0, 12, 0); for (;;) {}',
+  idle: 'fs.writeSync(4, Buffer.from([0, 0, 0, 0, 255, 255, 255, 255, 0, 0, 0, 0]), 0, 12, 0); wait()',
+  elsewhere: 'fs.writeSync(4, Buffer.alloc(12, 127), 0, 12, 0); wait()',
 }
 
 /** Attacks that are none for the protocol, or that come when the sample has been scored: it has its own score then. */

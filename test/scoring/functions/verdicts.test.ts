@@ -17,9 +17,10 @@ import {
   unpackChunk,
   unpackResults,
 } from '../../../src/scoring/functions/chunk-message.ts'
-import { FrameReader, frame } from '../../../src/scoring/functions/frames.ts'
+import { FrameReader, frame, MalformedMessage } from '../../../src/scoring/functions/frames.ts'
 import type { Call } from '../../../src/scoring/functions/function-host.ts'
 import type { FunctionJob, JobResult } from '../../../src/scoring/functions/job.ts'
+import { decodeResult } from '../../../src/scoring/functions/node-messages.ts'
 import { boundedDetails, checkQuestion } from '../../../src/scoring/functions/worker/check-results.ts'
 import { bind, describe, runCall } from '../../../src/scoring/functions/worker/run-job.ts'
 import { failureOf, sampleOf } from '../../support/function-calls.ts'
@@ -312,4 +313,42 @@ t.test('results arrive in order', async (t) => {
   const arrived = unpackResults(deserialize(serialize(packResults({ results, ms }))))
   t.strictSame(arrived, { results, ms })
   t.equal(JSON.stringify(arrived.results[2]), JSON.stringify(results[2]))
+})
+
+t.test('a result that fits no job is malformed, though its message has the right key (M5)', async (t) => {
+  const job = call('a', 'score', bare)
+  const deep = JSON.parse(`${'['.repeat(9999)}${']'.repeat(9999)}`)
+  const forged: Record<string, unknown> = {
+    infinite: JSON.parse('1e999'),
+    'a text': '1',
+    'a value that is a text': { value: '1' },
+    'a value that is infinite': { value: JSON.parse('1e999') },
+    many: Array.from({ length: 1000 }, () => 1),
+    none: [],
+    deep,
+    'a list of numbers': [1],
+    'deep details': { value: 1, details: { deep } },
+    'parts that are no numbers': { value: 1, parts: { a: '1' } },
+    'too many flags': { value: 1, flags: Array(65).fill('x') },
+    'a question': { question: 'x' },
+    'a program': { execution: { files: {} } },
+    'a failure of no kind': { failed: ['fine', 'x'] },
+    'a description': { described: { kind: 'rule' } },
+    'bound options': { bound: { range: ['0', '1'], parts: [] } },
+    nothing: {},
+    true: true,
+  }
+  for (const [what, result] of Object.entries(forged)) {
+    let error: unknown = null
+    try {
+      decodeResult(result, job)
+    } catch (thrown) {
+      error = thrown
+    }
+    t.ok(error instanceof MalformedMessage, `${what}: ${error}`)
+  }
+  t.strictSame(decodeResult({ value: 1 }, job), {
+    type: 'called',
+    result: { status: 'verdicts', verdicts: [{ value: 1 }] },
+  })
 })
