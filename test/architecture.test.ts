@@ -29,7 +29,14 @@ const wings: Record<string, { knows: readonly string[]; rooms: Record<string, re
         'models/dispatch',
         'models/memory',
       ],
-      sandboxes: ['models/interface'],
+      // Servers of programs are pools as judges' are.
+      sandboxes: [
+        'models/interface',
+        'models/transport',
+        'models/backends',
+        'models/pool',
+        'models/dispatch',
+      ],
       plan: ['functions', 'models/interface', 'sandboxes'],
       engine: ['functions', 'models/interface', 'models', 'sandboxes', 'plan'],
       canary: ['plan', 'engine'],

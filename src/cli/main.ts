@@ -15,6 +15,7 @@ import { misused } from './options.ts'
 const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Command>>>>> = {
   Servers: {
     serve: async () => (await import('./serve/serve.ts')).command,
+    sandbox: async () => (await import('./serve/sandbox.ts')).command,
     simulate: async () => (await import('./serve/simulate.ts')).command,
     demo: async () => (await import('./serve/demo.ts')).command,
   },

@@ -9,6 +9,7 @@ import { trainerFormats } from '../../src/trainers/index.ts'
 const page = (name: string) => readFileSync(join('docs', name), 'utf8')
 
 interface Schema {
+  readonly oneOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly items?: Schema
   readonly additionalProperties?: Schema | boolean
@@ -56,7 +57,7 @@ t.test('every key of the configs is on its page, and no other', async (t) => {
   const sections: [string, string[]][] = [
     ['gateway.yaml', keys(gateway, ['models', 'trainers', 'sandboxes'])],
     ['A model', keys(model, ['sampling'])],
-    ['A sandbox', keys(sandbox)],
+    ['A sandbox', [...new Set((sandbox.oneOf ?? []).flatMap((kind) => keys(kind)))]],
     ['Sampling', keys(model.properties?.sampling ?? {})],
     ['A reward', keys(reward, ['models', 'steps'])],
     ['A step', keys(step, ['sampling'])],

@@ -80,7 +80,7 @@ async function explain(
 }
 
 async function explainSandboxes(gateway: GatewaySettings, io: Io): Promise<void> {
-  const sandboxes = new Sandboxes(gateway.sandboxes, systemClock)
+  const sandboxes = new Sandboxes(gateway.sandboxes, { clock: systemClock, env: io.env, events: {} })
   try {
     for (const [name, { text, isConfined }] of await sandboxes.open())
       io.stdout.write(`${isConfined ? '' : 'warning: '}sandbox ${name}: ${text}\n`)

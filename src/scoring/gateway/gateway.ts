@@ -60,7 +60,7 @@ export interface Gateway {
   readonly keys: Keys
   /** Calls listeners; counts and logs what they throw. */
   readonly guard: ListenerGuard
-  /** What is missing before every reward can be scored, in words: models without a usable instance. */
+  /** What is missing before every reward can be scored, in words: models and sandboxes without a usable instance. */
   missing(): readonly string[]
   /** True if every reward can be scored, now or when models that had an instance are back. Until then their questions wait. */
   readonly isReady: boolean
@@ -142,8 +142,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       return served.newest.keys
     },
     guard,
-    missing: () =>
-      served.isClosing || isLeaving ? ['the gateway is closing'] : missingModels(served.newest),
+    missing: () => (served.isClosing || isLeaving ? ['the gateway is closing'] : missingPools(served.newest)),
     get isReady() {
       return !served.isClosing && !isLeaving && isReady(served.newest)
     },
@@ -190,17 +189,27 @@ function suspectsOf({ models }: Runtime, plans: Iterable<Plan>): readonly Suspec
   )
 }
 
-const missingModels = (serving: Runtime): readonly string[] =>
-  withoutInstance(serving).map(({ name }) => `model '${name}' has no instance that answers`)
+const missingPools = (serving: Runtime): readonly string[] => [
+  ...withoutInstance(serving).map(({ name }) => `model '${name}' has no instance that answers`),
+  ...withoutServer(serving).map(({ name }) => `sandbox '${name}' has no server that answers`),
+]
 
 /**
  * True if each model has a usable instance, or had one and its questions wait for the next. A restarting judge is away for every
  * gateway at once; reporting not ready would only lose requests that this gateway can hold.
  */
-const isReady = (serving: Runtime): boolean => withoutInstance(serving).every(({ isPatient }) => isPatient)
+const isReady = (serving: Runtime): boolean =>
+  [...withoutInstance(serving), ...withoutServer(serving)].every(({ isPatient }) => isPatient)
 
 function withoutInstance({ plans, models }: Runtime): readonly ModelSnapshot[] {
   return neededBy(plans.values(), models.snapshot()).filter(({ instances }) => !instances.some(isUsable))
+}
+
+function withoutServer({ plans, sandboxes }: Runtime): readonly SandboxSnapshot[] {
+  const needed = new Set([...plans.values()].flatMap(({ steps }) => steps.map(({ sandbox }) => sandbox)))
+  return sandboxes
+    .snapshot()
+    .filter(({ name, instances }) => needed.has(name) && !instances.some(({ state }) => state === 'ready'))
 }
 
 function neededBy(plans: Iterable<Plan>, models: readonly ModelSnapshot[]): readonly ModelSnapshot[] {

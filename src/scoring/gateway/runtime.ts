@@ -227,7 +227,8 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
   })
   let opened: Models | null = null
   const sandboxes =
-    before?.sandboxes.next(settings.sandboxes) ?? new Sandboxes(settings.sandboxes, clock, events.sandboxes)
+    before?.sandboxes.next(settings.sandboxes) ??
+    new Sandboxes(settings.sandboxes, { clock, env, events: events.sandboxes ?? {} })
   try {
     const resolved = await resolvePlans(configs, functions)
     checkRehearsal(settings, resolved.plans, options.configs)

@@ -71,7 +71,8 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   ]
 }
 
-const isGroupStep = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model'
+const isGroupStep = ({ kind }: PlanStep): boolean =>
+  kind !== 'rule' && kind !== 'model' && kind !== 'program'
 
 function groupWords({ min, waitMs }: Plan['group']): string {
   const who = min === null ? 'All' : `At least ${min}`

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { modelConfig } from '../models/interface/model-config.ts'
 
-/** Programs are run on this machine. */
+/** Programs are run on this machine, each case in a process that can reach nothing. */
 export const localConfig = z.strictObject({
-  /** `local`: on this machine, each case in a process that can reach nothing. */
   backend: z.literal('local').default('local'),
   /**
    * `auto`: the best level that holds here, or an error. `unconfined`: programs may do what the gateway's user may; for
@@ -18,8 +18,35 @@ export const localConfig = z.strictObject({
 /** A sandbox on this machine, with defaults. */
 export type LocalConfig = z.output<typeof localConfig>
 
-/** `sandboxes.NAME` of gateway.yaml. */
-export const sandboxConfig = localConfig
+const { instances, api_key_env, max_queue, connect_timeout_s, wait_for_instance, retry, breaker, health } =
+  modelConfig.shape
+
+/** Programs are run on servers. Settings with the name of a model's setting mean the same. */
+export const serversConfig = z.strictObject({
+  /** `reward-gateway`: servers that `reward-gateway sandbox` starts. */
+  backend: z.enum(['reward-gateway']),
+  instances: instances.unwrap().min(1),
+  api_key_env,
+  /** Programs in flight at one server. */
+  max_in_flight: z.int().min(1).max(65_536).default(64),
+  /** Programs that may wait for a server; more are refused as `overloaded`. */
+  max_queue,
+  /** Seconds that a server may take beyond the program's own limits, in which the program also waits for its turn there. */
+  timeout_s: z.number().positive().max(86_400).default(60),
+  connect_timeout_s,
+  wait_for_instance,
+  retry,
+  breaker,
+  health: health.unwrap().omit({ model: true, server_line: true }).prefault({}),
+})
+
+/** A sandbox on servers, with defaults. */
+export type ServersConfig = z.output<typeof serversConfig>
+
+/** `sandboxes.NAME` of gateway.yaml: where programs are run. */
+export const sandboxConfig = z.discriminatedUnion('backend', [localConfig, serversConfig], {
+  error: "'local' or 'reward-gateway'",
+})
 
 /** A sandbox with defaults. */
 export type SandboxConfig = z.output<typeof sandboxConfig>

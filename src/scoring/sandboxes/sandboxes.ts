@@ -1,13 +1,6 @@
-import type { Clock } from '../../core/clock.ts'
 import { LocalSandbox } from './local-sandbox.ts'
-import type {
-  Confinement,
-  ProgramOutcome,
-  ProgramRequest,
-  Sandbox,
-  SandboxEvents,
-  SandboxSnapshot,
-} from './sandbox.ts'
+import { PooledSandbox, type PoolParts } from './pooled-sandbox.ts'
+import type { Confinement, ProgramOutcome, ProgramRequest, Sandbox, SandboxSnapshot } from './sandbox.ts'
 import type { SandboxConfig } from './sandbox-config.ts'
 
 interface SharedSandbox {
@@ -18,27 +11,18 @@ interface SharedSandbox {
 
 /** Sandboxes by name in gateway.yaml. Each reading of the configs has its own; those that stay the same are shared. */
 export class Sandboxes {
-  readonly #clock: Clock
-  readonly #events: SandboxEvents
+  readonly #parts: PoolParts
   readonly #byName = new Map<string, SharedSandbox>()
   #isClosed = false
 
   /** `before`: those before a reload, which are still open. A sandbox starts its processes when it is opened or first used. */
-  constructor(
-    configs: Readonly<Record<string, SandboxConfig>>,
-    clock: Clock,
-    events: SandboxEvents = {},
-    before?: Sandboxes,
-  ) {
-    this.#clock = clock
-    this.#events = events
+  constructor(configs: Readonly<Record<string, SandboxConfig>>, parts: PoolParts, before?: Sandboxes) {
+    this.#parts = parts
     for (const [name, config] of Object.entries(configs)) {
       const text = JSON.stringify(config)
       const known = before ? before.#byName.get(name) : undefined
       const shared =
-        known?.config === text
-          ? known
-          : { config: text, sandbox: new LocalSandbox(name, config, clock, events), users: 0 }
+        known?.config === text ? known : { config: text, sandbox: sandboxOf(name, config, parts), users: 0 }
       shared.users += 1
       this.#byName.set(name, shared)
     }
@@ -46,7 +30,7 @@ export class Sandboxes {
 
   /** The sandboxes of other configs. These stay open. */
   next(configs: Readonly<Record<string, SandboxConfig>>): Sandboxes {
-    return new Sandboxes(configs, this.#clock, this.#events, this)
+    return new Sandboxes(configs, this.#parts, this)
   }
 
   /** How programs are confined, by sandbox. Rejects with RG_CONFIG_INVALID if programs cannot be confined. */
@@ -81,3 +65,8 @@ export class Sandboxes {
     }
   }
 }
+
+const sandboxOf = (name: string, config: SandboxConfig, parts: PoolParts): Sandbox =>
+  config.backend === 'local'
+    ? new LocalSandbox(name, config, parts.clock, parts.events)
+    : new PooledSandbox(name, config, parts)

@@ -708,6 +708,8 @@ def confine(wanted):
 
 
 def main():
+    # Whatever runs ends with the process that asked for it.
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     wanted = sys.argv[1] if len(sys.argv) > 1 else "namespaces"
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if "stack" not in sys.argv and soft != resource.RLIM_INFINITY and soft < STACK:

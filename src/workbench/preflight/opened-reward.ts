@@ -38,7 +38,7 @@ export function openReward(
 ): OpenedReward {
   const clock = systemClock
   const models = openModels(Object.fromEntries([...resolved.models].map(impatient)), { clock, env })
-  const sandboxes = new Sandboxes(resolved.gateway.sandboxes, clock)
+  const sandboxes = new Sandboxes(resolved.gateway.sandboxes, { clock, env, events: {} })
   const engine: Engine = openEngine({ functions, models, sandboxes, clock, secret, maxRows })
   return {
     plan,

@@ -3,6 +3,7 @@ import type { Rendered, RenderedInput, Sampling } from '../interface/ask.ts'
 import type { ModelConfig } from '../interface/model-config.ts'
 import type { Body } from '../interface/question-json.ts'
 import type { JsonObject, ParsedReply } from '../transport/reply.ts'
+import type { HttpMessage } from '../transport/transport.ts'
 import type { UpstreamError } from '../transport/upstream-error.ts'
 import type { MemoryBackend } from './memory-backend.ts'
 
@@ -56,6 +57,13 @@ export interface Backend {
   /** Releases GPU memory and takes it again; null if this kind of server cannot. */
   readonly memory: MemoryBackend | null
 }
+
+/** What a pool must know of a kind of server to watch its members. `ping`: what a server that works answers at once. */
+export type WatchedServer = Pick<
+  Backend,
+  'healthPath' | 'modelsPath' | 'namesModels' | 'tokenCounters' | 'queueMetrics'
+> &
+  (Pick<Backend, 'translate'> | { readonly ping: Pick<HttpMessage, 'method' | 'path' | 'body'> })
 
 /** Creates the backend of one model. */
 export type BackendFactory = (config: ModelConfig) => Backend

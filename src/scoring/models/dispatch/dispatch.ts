@@ -359,7 +359,7 @@ export async function call<T>(
 
 /** A request to a server, and how to read its reply. */
 export interface UpstreamRequest<T> extends PoolRequest {
-  readonly ask: AskName
+  readonly ask: AskName | 'execute'
   readonly message: HttpMessage
   /** The trace that its calls belong to, if any. */
   readonly trace?: Trace | undefined

@@ -5,8 +5,8 @@ import type { FailureKind } from '../../../core/sample/sample.ts'
 export interface CallEnd {
   readonly model: string
   readonly instance: string
-  /** `forward`: a client's own request, which ends with the last byte of its reply. */
-  readonly ask: AskName | 'forward'
+  /** `forward`: a client's own request, which ends with the last byte of its reply. `execute`: a program of a sandbox. */
+  readonly ask: AskName | 'forward' | 'execute'
   readonly ms: number
   /** `abandoned`: nobody was waiting for it any more. */
   readonly outcome: 'ok' | 'abandoned' | FailureKind
@@ -18,7 +18,7 @@ export interface ModelEvents {
   callStarted?(call: {
     readonly model: string
     readonly instance: string
-    readonly ask: AskName | 'forward'
+    readonly ask: CallEnd['ask']
   }): void
   callEnded?(call: CallEnd): void
   /** A question is retried; its last call failed with `kind`. */

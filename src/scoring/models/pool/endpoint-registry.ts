@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Backend } from '../backends/backend.ts'
+import type { WatchedServer } from '../backends/backend.ts'
 import { addressOf } from '../interface/address.ts'
 import type { ModelEvents } from '../interface/events.ts'
 import type { InstanceConfig, ModelConfig } from '../interface/model-config.ts'
@@ -8,12 +8,25 @@ import { type ProbeSettings, watchEndpoint, watchMember } from './health.ts'
 import { type MemberSettings, PoolMember } from './pool-member.ts'
 import { type ProgressSettings, type QueueMetrics, watchProgress, watchServerQueue } from './watch-server.ts'
 
-/** A model of one loaded config, and how its servers are asked. */
+/** The settings of a pool. */
+export type PoolConfig = Pick<
+  ModelConfig,
+  | 'model'
+  | 'served_model_aliases'
+  | 'health'
+  | 'breaker'
+  | 'max_in_flight'
+  | 'max_tokens_in_flight'
+  | 'timeout_s'
+  | 'connect_timeout_s'
+> & { readonly backend: string }
+
+/** A model or a sandbox of one loaded config, and how its servers are asked. */
 export interface MemberOwner {
   readonly model: string
-  readonly config: ModelConfig
+  readonly config: PoolConfig
   readonly headers: Record<string, string>
-  readonly backend: Backend
+  readonly backend: WatchedServer
 }
 
 interface Wanted extends MemberSettings {

@@ -47,7 +47,7 @@ export class PoolMember {
   readonly latencies = new LatencyWindow()
   /** When the last call ended or, if none has since, the first call in flight began; on the clock. */
   progressAt = Number.NEGATIVE_INFINITY
-  lastAsk: AskName = 'generate'
+  lastAsk: AskName | 'execute' = 'generate'
   /** Called when a call begins while no other is in flight. */
   onBegin: (() => void) | null = null
   /** Set by the probe of the server's list of models; `unknown` until the first one. */

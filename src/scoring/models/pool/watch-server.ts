@@ -4,7 +4,7 @@
  */
 import type { AskName } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { Backend, Translation } from '../backends/backend.ts'
+import type { Backend, Translation, WatchedServer } from '../backends/backend.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import type { HttpMessage, Reply } from '../transport/transport.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
@@ -89,7 +89,7 @@ export function watchServerQueue(
 /** Settings of the watchdog of one member. */
 export interface ProgressSettings {
   readonly clock: Clock
-  readonly backend: Backend
+  readonly backend: WatchedServer
   readonly headers: Record<string, string>
   /** Time without progress until a member is suspect; if it does not count tokens, at least three times `p99`. */
   readonly stalledMs: number
@@ -185,7 +185,8 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
 async function answers(member: PoolMember, settings: ProgressSettings): Promise<boolean> {
   const { backend } = settings
   const until = settings.clock.now() + doubtMs
-  for (const question of shortestQuestions(backend, member.lastAsk)) {
+  const questions = 'ping' in backend ? [backend.ping] : shortestQuestions(backend, member.lastAsk)
+  for (const question of questions) {
     const leftMs = until - settings.clock.now()
     if (leftMs <= 0) return false
     const message = { method: 'POST', headers: settings.headers, ...question } as const
@@ -197,9 +198,12 @@ async function answers(member: PoolMember, settings: ProgressSettings): Promise<
 }
 
 /** One-token questions in every form that this kind of server may support. */
-function shortestQuestions(backend: Backend, lastAsk: AskName): readonly Translation[] {
+function shortestQuestions(
+  backend: Pick<Backend, 'translate'>,
+  lastAsk: AskName | 'execute',
+): readonly Translation[] {
   const settings = { sampling: { max_tokens: 1, temperature: 0 }, reply: undefined, draw: 0 }
-  const ask = lastAsk === 'choose' ? 'generate' : lastAsk
+  const ask = lastAsk === 'choose' || lastAsk === 'execute' ? 'generate' : lastAsk
   const user = { role: 'user', content: 'Hi' } as const
   const inputs =
     ask === 'embed' ? [['Hi']] : [[user], 'Hi', [user, { role: 'assistant', content: 'Hi' } as const]]

@@ -61,6 +61,23 @@ export function openMetrics(sources: Sources): Metrics {
   }
 }
 
+/** Metrics of a process that only runs programs. */
+export function openSandboxMetrics(
+  version: string,
+  sandboxes: () => readonly SandboxSnapshot[],
+): Pick<Metrics, 'expose' | 'close'> & { readonly events: SandboxEvents } {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'reward_gateway_' })
+  const make = instruments(registry)
+  make.gauge('build_info', 'Always 1; the label is the version.', () => 1, { version })
+  exposeSandboxes(make, sandboxes)
+  return {
+    events: sandboxMetrics(make),
+    expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
+    close: () => registry.clear(),
+  }
+}
+
 /** Registers every metric of the gateway with `make`. Also used to list them in the docs. */
 export function metricsBy(make: Instruments, sources: Sources): Omit<Metrics, 'expose' | 'close'> {
   make.gauge('samples_in_flight', 'Samples being scored.', () => sources.inFlight())

@@ -1,0 +1,109 @@
+/** How kinds of sandbox servers are asked, and what their answers mean. */
+
+import type { CaseEnd, CaseResult, Execution, ExecutionResult } from '../../contract/execution.ts'
+import type { WatchedServer } from '../models/backends/backend.ts'
+import { isObject, malformedReply, refusal } from '../models/transport/reply.ts'
+import type { Reply } from '../models/transport/transport.ts'
+
+/** One request to a server. */
+export interface SandboxQuestion<T> {
+  readonly path: string
+  readonly body: string
+  /** Seconds that the server may need by the program's own limits. */
+  readonly seconds: number
+  /** Throws UpstreamError if the server failed. What the program did never is an error. */
+  read(reply: Reply): T
+}
+
+/** A kind of sandbox server. */
+export interface SandboxBackend {
+  readonly watched: WatchedServer
+  /** Makes the requests that a program needs. Rejects with what `ask` rejects with. */
+  run(execution: Execution, ask: <T>(question: SandboxQuestion<T>) => Promise<T>): Promise<ExecutionResult>
+}
+
+/** Seconds that compiling may take. */
+const compileSeconds = 30
+
+/** Servers that `reward-gateway sandbox` starts: a program with all of its cases is one request. */
+export const ownServers: SandboxBackend = {
+  watched: {
+    healthPath: '/health',
+    modelsPath: '',
+    namesModels: false,
+    tokenCounters: [],
+    queueMetrics: { running: 'reward_gateway_sandbox_in_flight', waiting: 'reward_gateway_sandbox_waiting' },
+    ping: { method: 'GET', path: '/health', body: null },
+  },
+  run: (execution, ask) =>
+    ask({
+      path: '/v1/execute',
+      body: JSON.stringify(writeExecution(execution)),
+      seconds: (execution.limits?.totalSeconds ?? 60) + compileSeconds,
+      read: (reply) => readResult(reply, execution),
+    }),
+}
+
+/** The body of POST /v1/execute. */
+function writeExecution({ limits = {}, ...execution }: Execution): object {
+  return {
+    ...execution,
+    limits: {
+      cpu_s: limits.cpuSeconds,
+      wall_s: limits.wallSeconds,
+      total_s: limits.totalSeconds,
+      memory_mb: limits.memoryMb,
+      output_mb: limits.outputMb,
+    },
+  }
+}
+
+const ends: ReadonlySet<unknown> = new Set<CaseEnd>([
+  'ok',
+  'exception',
+  'exit',
+  'signal',
+  'time',
+  'memory',
+  'output',
+  'missing',
+  'tampered',
+])
+
+/** Throws UpstreamError for a reply that is no whole result of this program. */
+function readResult(reply: Reply, { cases: asked, stop }: Execution): ExecutionResult {
+  if (reply.status !== 200) throw refusal(reply)
+  const body = parsed(reply.text)
+  const { compiled, cases, out_of_time: isOutOfTime } = body
+  if (typeof compiled !== 'boolean' || !Array.isArray(cases)) throw malformedReply('no result of a program')
+  const results = cases.map(readCase)
+  const isCut = stop === 'first_failure' && results.at(-1)?.passed === false
+  const isWhole = compiled ? results.length === asked.length || isCut || isOutOfTime === true : true
+  if (!isWhole || results.length > (compiled ? asked.length : 0)) throw malformedReply('cases are missing')
+  return { compiled, cases: results }
+}
+
+function readCase(value: unknown): CaseResult {
+  if (!isObject(value)) throw malformedReply('a case is no object')
+  const { ended, passed, error, cpu_s: cpuSeconds } = value
+  if (
+    !ends.has(ended) ||
+    typeof passed !== 'boolean' ||
+    (passed && ended !== 'ok') ||
+    typeof error !== 'string' ||
+    typeof cpuSeconds !== 'number'
+  )
+    throw malformedReply('a case has no result')
+  return { ended: ended as CaseEnd, passed, error: error.slice(0, 200), cpuSeconds }
+}
+
+function parsed(text: string): { readonly [name: string]: unknown } {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw malformedReply('not JSON')
+  }
+  if (!isObject(body)) throw malformedReply('not a JSON object')
+  return body
+}
