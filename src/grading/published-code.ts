@@ -219,7 +219,7 @@ const unpaid = (results: readonly Json[] | null): PublishedScore => ({
   details: { results: results?.slice(0, 50) ?? null },
 })
 
-/** `results`: of all tests at once, at most 50 are told. `single`: of tests one by one. */
+/** `results`: of all tests at once, at most 50 are shown. `single`: of tests one by one. */
 function scoreOf(value: number, results: Json, single?: readonly Json[]): PublishedScore {
   const told = Array.isArray(results) ? (results as readonly Json[]).slice(0, 50) : results
   return {

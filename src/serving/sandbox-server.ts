@@ -10,6 +10,7 @@ import type { Keys } from '../scoring/gateway/keys.ts'
 import { LocalSandbox } from '../scoring/sandboxes/local-sandbox.ts'
 import type { Confinement } from '../scoring/sandboxes/sandbox.ts'
 import type { LocalConfig } from '../scoring/sandboxes/sandbox-config.ts'
+import { mayStop } from '../scoring/sandboxes/sandbox-server.ts'
 import { openSandboxMetrics } from './telemetry/metrics/metrics.ts'
 
 /** What a server of programs is opened with. */
@@ -120,25 +121,19 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
     })
     if ('failure' in outcome) return refused(500, outcome.failure.kind, outcome.failure.detail)
     const { compiled, cases } = outcome.result
-    const isCut = execution.stop === 'first_failure' && cases.at(-1)?.passed === false
     return {
       status: 200,
       body: {
         compiled,
-        cases: cases.map(({ ended, passed, error, cpuSeconds }) => ({
-          ended,
-          passed,
-          error,
-          cpu_s: cpuSeconds,
-        })),
-        out_of_time: compiled && !isCut && cases.length < execution.cases.length,
+        cases: cases.map(({ cpuSeconds, ...one }) => ({ ...one, cpu_s: cpuSeconds })),
+        out_of_time: compiled && !mayStop(execution, cases) && cases.length < execution.cases.length,
       },
     }
   }
 
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 60_000 }, (request, response) => {
     open += 1
-    answer(request, response)
+    void answer(request, response)
       .catch((error: unknown) => {
         log({
           level: 'error',
@@ -169,7 +164,7 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
     confinement,
     async close(graceMs) {
       isClosing = true
-      // Programs that run or wait are finished; whoever connects meanwhile is told to go elsewhere.
+      // Programs that run or wait are finished; those that come meanwhile are refused, and run elsewhere.
       const quiet = new Promise<void>((resolve) => {
         idle = resolve
         if (open === 0) resolve()

@@ -71,8 +71,7 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   ]
 }
 
-const isGroupStep = ({ kind }: PlanStep): boolean =>
-  kind !== 'rule' && kind !== 'model' && kind !== 'program'
+const isGroupStep = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model' && kind !== 'program'
 
 function groupWords({ min, waitMs }: Plan['group']): string {
   const who = min === null ? 'All' : `At least ${min}`

@@ -1,6 +1,7 @@
 /** How kinds of sandbox servers are asked, and what their answers mean. */
 
 import type { CaseEnd, CaseResult, Execution, ExecutionResult } from '../../contract/execution.ts'
+import type { Json } from '../../core/sample/sample.ts'
 import type { WatchedServer } from '../models/backends/backend.ts'
 import { isObject, malformedReply, refusal } from '../models/transport/reply.ts'
 import type { Reply } from '../models/transport/transport.ts'
@@ -70,31 +71,46 @@ const ends: ReadonlySet<unknown> = new Set<CaseEnd>([
   'tampered',
 ])
 
+/** Whether a program's other cases need not run after these. */
+export function mayStop({ stop }: Execution, cases: readonly CaseResult[]): boolean {
+  if (stop === 'first_failure') return cases.at(-1)?.passed === false
+  return stop === 'first_passes' && cases[0]?.passed === true
+}
+
 /** Throws UpstreamError for a reply that is no whole result of this program. */
-function readResult(reply: Reply, { cases: asked, stop }: Execution): ExecutionResult {
+function readResult(reply: Reply, execution: Execution): ExecutionResult {
+  const { cases: asked, report } = execution
   if (reply.status !== 200) throw refusal(reply)
   const body = parsed(reply.text)
   const { compiled, cases, out_of_time: isOutOfTime } = body
   if (typeof compiled !== 'boolean' || !Array.isArray(cases)) throw malformedReply('no result of a program')
-  const results = cases.map(readCase)
-  const isCut = stop === 'first_failure' && results.at(-1)?.passed === false
-  const isWhole = compiled ? results.length === asked.length || isCut || isOutOfTime === true : true
+  const results = cases.map((one) => readCase(one, report === 'outputs'))
+  const isWhole =
+    !compiled || results.length === asked.length || isOutOfTime === true || mayStop(execution, results)
   if (!isWhole || results.length > (compiled ? asked.length : 0)) throw malformedReply('cases are missing')
   return { compiled, cases: results }
 }
 
-function readCase(value: unknown): CaseResult {
+function readCase(value: unknown, hasOutputs: boolean): CaseResult {
   if (!isObject(value)) throw malformedReply('a case is no object')
-  const { ended, passed, error, cpu_s: cpuSeconds } = value
+  const { ended, passed, error, cpu_s: cpuSeconds, stdout } = value
   if (
     !ends.has(ended) ||
     typeof passed !== 'boolean' ||
     (passed && ended !== 'ok') ||
     typeof error !== 'string' ||
-    typeof cpuSeconds !== 'number'
+    typeof cpuSeconds !== 'number' ||
+    (hasOutputs && typeof stdout !== 'string')
   )
     throw malformedReply('a case has no result')
-  return { ended: ended as CaseEnd, passed, error: error.slice(0, 200), cpuSeconds }
+  return {
+    ended: ended as CaseEnd,
+    passed,
+    error: error.slice(0, 200),
+    cpuSeconds,
+    ...(hasOutputs && { stdout: stdout as string }),
+    ...(hasOutputs && value.value !== undefined && { value: value.value as Json }),
+  }
 }
 
 function parsed(text: string): { readonly [name: string]: unknown } {

@@ -98,6 +98,8 @@ t.test('a result is what the program did', async (t) => {
     [{ compiled: false, cases: [], out_of_time: false }, {}, 0],
     [whole, {}, 0],
     [{ ...right, cases: [bad] }, { stop: 'first_failure' }, 1],
+    [{ ...right, cases: [good] }, { stop: 'first_passes' }, 1],
+    [{ ...right, cases: [bad, { ...good, stdout: '1', value: [1] }] }, {}, 2],
   ]
   for (const [body, more, cases] of table) {
     const outcome = await runOn(sandboxOf(t, [await serverOf(t, answer(body))]), more)

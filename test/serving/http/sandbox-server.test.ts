@@ -73,6 +73,11 @@ t.test('a server of programs', { skip }, async (t) => {
     })
     const some = (await (await post(url, { ...double, stop: 'first_failure' }, mine)).json()) as typeof all
     t.match(some, { cases: [{ passed: true }, { passed: true }, { passed: false }], out_of_time: false })
+    const first = { ...double, stop: 'first_passes', report: 'outputs' }
+    t.match(await (await post(url, first, mine)).json(), {
+      cases: [{ passed: true, stdout: '2\n' }],
+      out_of_time: false,
+    })
     t.match(await (await post(url, { ...double, program: 'print(' }, mine)).json(), {
       compiled: false,
       cases: [],

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { logSandboxes } from '../../../src/cli/serve/server-log.ts'
+import { explainPlan } from '../../../src/scoring/plan/explain.ts'
 import { readEvents } from '../../support/event-stream.ts'
 import { inspectedApp } from '../../support/inspected.ts'
 import { withoutSandbox, zygotes } from '../../support/sandbox.ts'
@@ -27,6 +28,8 @@ t.test('what the server says of a sandbox', { skip }, async (t) => {
     return (reply.json() as { results: { reward: number | null }[] }).results.map(({ reward }) => reward)
   }
   t.same(await scored(right, 'print(3)', right), [1, 0, 1])
+
+  t.notMatch(explainPlan(gateway.reward('code')).join(), /one request/, 'a program needs no other answers')
 
   await t.test('the log names the confinement at the start, and warns where there is none', async (t) => {
     const lines: [string, unknown, string][] = []
