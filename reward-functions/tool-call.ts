@@ -19,7 +19,14 @@ import {
 } from '../src/grading/json/identity.ts'
 import { readJson } from '../src/grading/json/json.ts'
 import { blocks } from '../src/grading/tags.ts'
-import { callEnd, callStart, listedCalls, structuredCalls, textCalls } from '../src/grading/tool-calls.ts'
+import {
+  callEnd,
+  callStart,
+  listedCalls,
+  listedCallsIn,
+  structuredCalls,
+  textCalls,
+} from '../src/grading/tool-calls.ts'
 
 const variants = ['general', 'grpo', 'egpo'] as const
 type Variant = (typeof variants)[number]
@@ -38,7 +45,7 @@ const setsOfSets: Sameness = { listsAsSets: true, booleansAsNumbers: true, nanEq
  * `variant: general` adds 0.1 for the form: 0 to 1.1.
  *
  * Reads the calls that the trainer sent as such, of all turns, or else `<tool_call>` JSON in the response. `details.read`
- * says which. The ground truth is a list of calls, or a text with such JSON.
+ * says which. The ground truth is a list of calls, its JSON text, or a text with such tags.
  *
  * Never invalid: a ground truth without readable calls pays 0 with the flag `bad_ground_truth`.
  */
@@ -81,9 +88,11 @@ export default defineRule({
   },
 })
 
-/** A text is read as a response is, faults included; a list as trainers write calls. */
+/** A text is read as a response is, faults included; a list, also as its JSON text, as trainers write calls. */
 function wantedCalls(truth: unknown, published: boolean, read: 'structured' | 'text'): Reading {
   if (Array.isArray(truth) && !(published && read === 'text')) return formed(listedCalls(truth))
+  const listed = typeof truth === 'string' && !published ? listedCallsIn(truth) : null
+  if (listed) return formed(listed)
   return published ? publishedCalls(truth) : strictCalls(truth)
 }
 
@@ -160,7 +169,9 @@ function publishedCalls(text: unknown): Reading {
   return { format, calls }
 }
 
-function strictAnswer(response: string, variant: Variant): Reading {
+function strictAnswer(sent: string, variant: Variant): Reading {
+  // Marks of thinking in capitals are no place where a call counts, either.
+  const response = sent.replace(/<\/?think>/gi, (tag) => tag.toLowerCase())
   const end = response.indexOf('</think>')
   if (response.indexOf('</think>', end + 1) > end) return { format: false, reason: 'thinking_repeated' }
   if (response.lastIndexOf('<think>') > end) return { format: false, reason: 'thinking_unclosed' }

@@ -55,13 +55,24 @@ export function structuredCalls(sent: readonly ToolCall[]): CallReading {
 }
 
 /** A list of calls in a ground truth, as OpenAI, TRL or the templates of Hugging Face write them. */
-export function listedCalls(listed: readonly unknown[]): CallReading {
+export const listedCalls = (listed: readonly Json[]): CallReading => callsOf(listed.map(exactOf))
+
+/** The same in the JSON text of such a list. null if the text is no list. */
+export function listedCallsIn(text: string): CallReading | null {
+  const reading = text.trimStart().startsWith('[') ? readExactJson(text, deepest) : null
+  if (!reading || !Array.isArray(reading.value)) return null
+  if (reading.constants) return { reason: 'not_json' }
+  return reading.repeatedKeys ? { reason: 'repeated_key' } : callsOf(reading.value)
+}
+
+function callsOf(listed: readonly ExactJson[]): CallReading {
   const calls: ExactCall[] = []
   for (const entry of listed) {
     const sent = fieldsOf(entry)
-    const { name, arguments: given = {} } = fieldsOf(sent.function ?? sent)
+    const own = fieldsOf(sent.get('function') ?? sent)
+    const [name, given = new Map()] = [own.get('name'), own.get('arguments')]
     const text = typeof given === 'string' ? readExactJson(given, deepest) : null
-    const args = text ? (text.repeatedKeys || text.constants ? null : text.value) : exactOf(given as Json)
+    const args = text ? (text.repeatedKeys || text.constants ? null : text.value) : given
     if (typeof name !== 'string' || name === '' || args === null || !isObject(args))
       return { reason: 'not_a_call' }
     calls.push(
@@ -74,8 +85,8 @@ export function listedCalls(listed: readonly unknown[]): CallReading {
   return calls.length > 0 ? { calls } : { reason: 'no_call' }
 }
 
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+const fieldsOf = (value: ExactJson): ReadonlyMap<string, ExactJson> =>
+  isObject(value) ? value : new Map<string, ExactJson>()
 
 /** Parsed JSON with its objects as maps. */
 function exactOf(value: Json): ExactJson {

@@ -120,6 +120,7 @@ t.test('tool-call: the calls of the response earn the mark of their variant', as
   t.equal(called(thinking, wanted, { variant: 'egpo' }).value, 1)
   t.equal(called(call('{}'), wanted).value, 0.1)
   t.equal(called(call('{}'), wanted, { variant: 'grpo' }).value, 0)
+  t.equal(called(`<THINK>Two seats.</THINK>\n\n${wanted}`, wanted, { variant: 'egpo' }).value, 1)
   t.equal(called('no call', wanted).value, 0)
   t.equal(
     called(`${call('{"b": 1.0, "a": "\\u4f60"}')} and ${wanted}`, wanted + call('{"a":"你","b":1}')).value,
@@ -147,6 +148,8 @@ t.test('tool-call: a low score says why, and where the calls differ', async (t) 
     ['<tool_call>[]</tool_call>', 'not_a_call'],
     [`<think>a</think></think>${wanted}`, 'thinking_repeated'],
     [`<think>${wanted}`, 'thinking_unclosed'],
+    [`<THINK>${wanted}</THINK>`, 'no_call'],
+    [`<Think>${wanted}`, 'thinking_unclosed'],
     [wanted, 'no_thinking', { variant: 'egpo' }],
     [`<think> </think>${wanted}`, 'no_thinking', { variant: 'egpo' }],
     [wanted, 'no_thinking', { variant: 'egpo', ...published }],

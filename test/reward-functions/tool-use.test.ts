@@ -146,6 +146,17 @@ t.test('tool-call reads calls of the trainer first and text second, and says whi
   t.match(called([booked], [booked]), { value: 1.1 }, 'a ground truth that is a list')
   const openai = [{ type: 'function', function: { name: 'book', arguments: '{"seats":[1.0,2]}' } }]
   t.match(called([booked], openai), { value: 1.1 })
+  t.match(
+    called([booked], JSON.stringify(openai)),
+    { value: 1.1 },
+    'the JSON text of a list, as columns of texts hold it',
+  )
+  const large = (seats: string) => `[{"name":"book","arguments":{"seats":${seats}}}]`
+  t.match(called([{ name: 'book', arguments: { seats: 9007199254740992 } }], large('9007199254740993')), {
+    value: 0.1,
+  })
+  for (const faulty of [large('NaN'), large('1,"seats":2'), '[1]', '[]'])
+    t.match(called([booked], faulty), { value: 0, flags: ['bad_ground_truth'] }, faulty)
   t.match(called([booked, booked], truth), { value: 0.1, details: { at: 'call 2: not wanted' } })
   t.match(called([{ ...booked, arguments: '{', malformed: true }], truth), {
     value: 0,
