@@ -18,7 +18,7 @@ import pytest
 
 from reward_gateway_client import Unscorable, areal, easyr1, ray, shared, trl, verifiers, verl
 from reward_gateway_client.shared import shared_async_gateway, shared_gateway
-from scripted import ScriptedServer, result
+from scripted import ScriptedServer, result, results
 
 PNG = b"\x89PNG\r\n\x1a\n..."
 PNG_URL = "data:image/png;base64,iVBORw0KGgouLi4="
@@ -155,6 +155,26 @@ def test_areal_calls_it_in_worker_processes() -> None:
             pool.submit(areal.gateway_reward, "ask", "throw<|im_end|>\n", [1], [2], **row).result()
     texts = ["a<b>", "a<|im_end|><|endoftext|>", "a</s>\n", "<|im_end|>a", "a<｜end▁of▁sentence｜>", ""]
     assert [areal.without_end_tokens(text) for text in texts] == ["a<b>", "a", "a", "<|im_end|>a", "a", ""]
+
+
+def test_areal_sends_the_images_of_a_vision_workflow(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REWARD_GATEWAY_URL", scripted.url)
+    monkeypatch.setenv("REWARD_GATEWAY_REWARD", "r")
+    row = {
+        "messages": "<|im_start|>user\n<|image_pad|>warm?<|im_end|>",
+        "messages_chat": [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "warm?"}]}],
+        "images": [PNG],
+        "answer": "7",
+    }
+    scripted.answers = [results]
+    assert areal.gateway_reward("rendered", "0.5<|im_end|>", [1], [2], **row) == 0.5
+    (request,) = scripted.requests
+    (sample,) = request["body"]["samples"]
+    shown = [{"type": "image", "image": PNG_URL}, {"type": "text", "text": "warm?"}]
+    assert sample["prompt"] == [{"role": "user", "content": shown}]
+    assert (sample["response"], sample["ground_truth"], "images" in sample.get("extra_info", {})) == ("0.5", "7", False)
 
 
 def message(**fields: Any) -> Any:

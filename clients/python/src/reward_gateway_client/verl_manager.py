@@ -31,8 +31,10 @@ class RewardGatewayManager(RewardManagerBase):
         self._unscorable = settings.get("unscorable", "raise")
         self._timeout_s = float(settings.get("timeout_s", 600.0))
         self._steps = bool(settings.get("step_rewards", False))
+        if not self._steps:
+            return
         model = config.reward.reward_model
-        if self._steps and (not model.enable or model.enable_resource_pool):
+        if not model.enable or model.enable_resource_pool:
             raise ValueError(
                 "step_rewards: verl scores while other rollouts go on, and then takes one number a rollout; it takes"
                 " rewards of tokens only with reward.reward_model.enable=True and enable_resource_pool=False"
