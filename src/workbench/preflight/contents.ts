@@ -51,7 +51,7 @@ export class ContentCheck {
   async #lookAtEarlierTurns(items: readonly Item[], signal: AbortSignal): Promise<void> {
     const { rules } = this.#reward
     const several = items.flatMap(({ rollout, place }) =>
-      rollout && saysMoreThanOnce(rollout) ? [{ rollout, place }] : [],
+      rollout && hasSeveralTexts(rollout) ? [{ rollout, place }] : [],
     )
     if (!rules || several.length === 0) return
     const rows = several.flatMap(({ rollout }, at) => {
@@ -72,8 +72,9 @@ export class ContentCheck {
   }
 }
 
-const saysMoreThanOnce = ({ turns = [] }: Sample): boolean =>
-  turns.filter(({ role, content }) => role === 'assistant' && !isBlank(content)).length > 1
+/** Results of tools were joined too. */
+const hasSeveralTexts = ({ turns = [] }: Sample): boolean =>
+  turns.filter(({ content }) => !isBlank(content)).length > 1
 
 function contentsOf({ sample, rollout }: Item): ReadonlySet<string> {
   const found = new Set<string>()

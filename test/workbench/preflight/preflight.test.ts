@@ -262,7 +262,7 @@ t.test("the check covers judges' questions and a policy's answers", async (t) =>
       const report = await look({ steps }, rows, { models })
       t.strictSame(report.contents, { image: 1, input_audio: 1, rollouts: 3, 'tool turns': 2 })
       const found = namedFindings(report)
-      t.ok(found.includes('unreadable-row 6') && found.includes('earlier-turns 3'), found.join('; '))
+      t.ok(found.includes('unreadable-row 6') && found.includes('earlier-turns 2 3'), found.join('; '))
       t.ok(found.includes('turns-unseen 2 3'))
       const unseen = report.findings.map(({ rows, message }) => `${rows} ${message}`).join('\n')
       t.match(unseen, /^4 step quality: prompt has a part of type input_audio, and a judge/m)
