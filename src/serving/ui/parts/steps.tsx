@@ -1,3 +1,4 @@
+import type { StepReward } from '../../../core/sample/sample.ts'
 import { arithmetics } from '../../../scoring/plan/fold.ts'
 import type { ServedReward } from '../../http/inspector/messages.ts'
 import type { RowDetail } from '../../telemetry/live/shown-row.ts'
@@ -19,6 +20,8 @@ export interface ShownStep {
   readonly parts: Readonly<Record<string, number>>
   readonly details: Readonly<Record<string, unknown>>
   readonly flags: readonly string[]
+  /** Rewards of parts of the rollout. */
+  readonly steps?: readonly StepReward[] | undefined
   readonly why: string | null
   readonly failure: { readonly kind: string; readonly detail: string } | null
   readonly asks: readonly Ask[]
@@ -72,6 +75,7 @@ export function Steps(props: {
           )}
           <Pairs of={step.parts} />
           <Pairs of={step.details} />
+          {step.steps && step.steps.length > 0 && <PartRewards of={step.steps} />}
           {step.flags.length > 0 && <Flags of={step.flags} />}
           {step.draws > 1 && (
             <p class="muted">
@@ -128,6 +132,25 @@ function Pairs({ of }: { readonly of: Readonly<Record<string, unknown>> }) {
         </div>
       ))}
     </dl>
+  )
+}
+
+/** Of a process reward: where each part ends, in code points of its turn's text, and what it earned. */
+function PartRewards({ of }: { readonly of: readonly StepReward[] }) {
+  return (
+    <details class="asked">
+      <summary>Rewards of {of.length} steps</summary>
+      <dl class="pairs">
+        {of.map(({ turn, end, value }) => (
+          <div>
+            <dt>
+              turn {turn}, to {end}
+            </dt>
+            <dd>{figure(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
   )
 }
 

@@ -157,7 +157,7 @@ function Area(props: {
 function Shown({ run: { result, reward, ms } }: { readonly run: Run }) {
   const steps = reward.steps.flatMap(({ name, op }): ShownStep[] => {
     const term = result.terms[name]
-    return term ? [{ name, op, ...term, asks: result.asks[name] ?? [] }] : []
+    return term ? [{ name, op, ...term, steps: result.steps?.[name], asks: result.asks[name] ?? [] }] : []
   })
   return (
     <>
