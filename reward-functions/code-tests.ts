@@ -121,10 +121,12 @@ export default defineProgramReward({
     compare: z.enum(['words', 'exact']).default('words'),
     /** Largest absolute or relative difference of two numbers. */
     tolerance: z.number().min(0).max(1).default(0),
-    /** Which fenced block holds the program. */
+    /** Which fenced block holds the program. `none`: the whole response is the program, as Open-Instruct sends it. */
     fence: z.enum(programFences).default('last'),
     /** Whether a response without a fence is a program as a whole. */
     bare: z.boolean().default(false),
+    /** What a response without a program loses. */
+    format_penalty: z.number().min(0).max(1).default(0),
     /**
      * CPU seconds, and seconds by the clock, of one test: 10 by default. In mode `published`, Open-Instruct's default is 1,
      * LiveCodeBench's 6, and prime_code has its own limits.
@@ -134,7 +136,7 @@ export default defineProgramReward({
     total_s: z.number().positive().max(3600).default(60),
     memory_mb: z.int().min(16).max(65_536).default(1024),
   }),
-  range: [0, 1],
+  range: ({ format_penalty: penalty }) => [penalty === 0 ? 0 : -penalty, 1],
   parts: ['compiled', 'passed'],
   rm_preprocess({ sample, truth, options }) {
     if (options.mode === 'published') {
@@ -145,7 +147,8 @@ export default defineProgramReward({
     const { limit_s: limit = 10 } = options
     const program = programIn(sample.response, 'python', options)
     const tests = testsOf(truth, options)
-    if (program === null) return { value: 0, parts: { compiled: 0, passed: 0 }, flags: ['no_code'] }
+    if (program === null)
+      return { value: 0 - options.format_penalty, parts: { compiled: 0, passed: 0 }, flags: ['no_code'] }
     return {
       language: 'python',
       program: withAhead(tests.ahead, program),

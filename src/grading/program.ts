@@ -39,8 +39,8 @@ const languages: Readonly<Record<'python', ReadonlySet<string>>> = {
   python: new Set(['', 'python', 'python3', 'py', 'py3']),
 }
 
-/** Which fence holds the program. `only`: there must be one. */
-export const programFences = ['last', 'first', 'only'] as const
+/** Which fence holds the program. `only`: there must be one. `none`: the whole response is the program. */
+export const programFences = ['last', 'first', 'only', 'none'] as const
 
 /**
  * The program of a response: a closed fence after its thinking whose language is the wanted one or empty. `bare`: a
@@ -61,6 +61,7 @@ export function programIn(
     bare = false,
   }: { readonly fence?: (typeof programFences)[number]; readonly bare?: boolean } = {},
 ): string | null {
+  if (fence === 'none') return response.trim() === '' ? null : response
   const text = afterThink(response)
   if (text === null) return null
   const all = fencesOf(text)

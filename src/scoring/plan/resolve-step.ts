@@ -18,7 +18,7 @@ import { stepIdentity } from './version.ts'
 
 /** What a step needs to be resolved. */
 export interface StepContext {
-  readonly reward: Partial<Pick<RewardConfig, 'on_unreadable' | 'gate'>>
+  readonly reward: Partial<Pick<RewardConfig, 'on_unreadable' | 'gate' | 'deadline_s'>>
   readonly models: ReadonlyMap<string, ModelConfig | null>
   /** Names of the sandboxes in gateway.yaml. */
   readonly sandboxes: readonly string[]
@@ -41,6 +41,7 @@ export function resolveStep(
   const sandbox = findSandbox(step, found?.description ?? null, at, around)
   const models = findModels(step, found?.description ?? null, at, around.models, report)
   if (found) checkSettings(step, found, at, report)
+  if (found) checkProgramTime(step, found, at, around)
   const after = [step.after ?? []].flat()
   checkAfter(after, at, around)
   checkWeight(step.weight, at, report)
@@ -220,6 +221,31 @@ function findSandbox(
     report.add([...at, 'sandbox'], `gateway.yaml defines no sandbox '${sandbox}'${near}`)
   }
   return sandbox
+}
+
+/** A program that may run longer than its request would have no score, through no fault of its own. */
+function checkProgramTime(
+  step: Partial<StepConfig>,
+  { description, bound }: StepFunction,
+  at: ConfigPath,
+  { reward, report }: StepContext,
+): void {
+  if (description.kind !== 'program' || bound === null) return
+  const { mode, total_s: given } = bound.options as { readonly mode?: string; readonly total_s?: unknown }
+  const { properties } = description.optionsSchema as {
+    readonly properties?: Readonly<Record<string, { readonly default?: unknown }>>
+  }
+  const total = given ?? properties?.total_s?.default
+  if (typeof total !== 'number' || mode === 'published') return
+  const [seconds, name] =
+    (step.timeout_s ?? Number.POSITIVE_INFINITY) < (reward.deadline_s ?? Number.POSITIVE_INFINITY)
+      ? [step.timeout_s, 'timeout_s']
+      : [reward.deadline_s, 'deadline_s']
+  if (seconds === undefined || total < seconds) return
+  report.add(
+    [...at, 'options'],
+    `a program's tests may take ${total} s (total_s), but ${name} is ${seconds} s; lower total_s or raise ${name}`,
+  )
 }
 
 /** Reports settings that do not fit the kind of function. */

@@ -260,6 +260,45 @@ t.test('strict closes what the published graders pay', { skip: why }, async (t) 
   }
 })
 
+t.test(
+  "Open-Instruct's client gets the share of tests that pass, of a program without a fence",
+  {
+    skip: why,
+  },
+  async (t) => {
+    const options = { score: 'share', fence: 'none', limit_s: 3 }
+    const app = await testApp(t, { gateway: { sandboxes }, code: { steps: [{ ...step, options }] } })
+    const tested = async (path: string, program: string, tests: unknown) => {
+      const payload = { program, tests, max_execution_time: 1.0 }
+      const reply = await app.inject({ method: 'POST', url: `/wire/open-instruct/code/${path}`, payload })
+      return [reply.statusCode, reply.json()] as const
+    }
+    const asserts = ['assert add(1, 2) == 3', 'assert add(1, 1) == 3']
+    const program = 'def add(a, b):\n    "```"\n    return a + b'
+    const half = [200, { results: [0.5], runtimes: [0] }]
+    t.strictSame(await tested('test_program', program, asserts), half)
+    t.strictSame(await tested('test_program', program, JSON.stringify(asserts)), half)
+    const pairs = [
+      { input: '1 2\n', output: '3\n' },
+      { input: '1 1\n', output: '3\n' },
+    ]
+    t.strictSame(await tested('test_program_stdio', 'print(sum(map(int, input().split())))', pairs), half)
+    const [status] = await tested('test_program', program, 5)
+    t.equal(status, 502, 'no tests are no score: the client counts no number that nobody chose')
+  },
+)
+
+t.test('a response without a program loses the format penalty', { skip: why }, async (t) => {
+  const options = { format_penalty: 0.5 }
+  const app = await testApp(t, { gateway: { sandboxes }, code: { steps: [{ ...step, options }] } })
+  const rewards = async (...responses: readonly string[]) => {
+    const samples = responses.map((response) => ({ prompt: 'p', response, ground_truth: lists }))
+    const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: { reward: 'code', samples } })
+    return (reply.json() as { results: Result[] }).results.map(({ reward }) => reward)
+  }
+  t.strictSame(await rewards('It is 3.', code('print(4)'), add), [-0.5, 0, 1])
+})
+
 t.test('published scores as the graders do', { skip: why }, async (t) => {
   const app = await testApp(t, {
     gateway: { sandboxes },
@@ -327,4 +366,5 @@ t.test('mistakes about sandboxes are told with a remedy', async (t) => {
   await refused({ sandboxes }, { ...plain, sandbox: 'locals' }, /defines no sandbox 'locals'.*'local'/)
   await refused({ sandboxes }, { ...plain, sandbox: 'local', model: 'judge' }, /runs programs/)
   await refused({ sandboxes }, { name: 'm', function: 'exact-match', sandbox: 'local' }, /runs none/)
+  await refused({ sandboxes }, { ...step, timeout_s: 30 }, /may take 60 s \(total_s\), but timeout_s is 30 s/)
 })
