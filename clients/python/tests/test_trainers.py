@@ -157,9 +157,7 @@ def test_areal_calls_it_in_worker_processes() -> None:
     assert [areal.without_end_tokens(text) for text in texts] == ["a<b>", "a", "a", "<|im_end|>a", "a", ""]
 
 
-def test_areal_sends_the_images_of_a_vision_workflow(
-    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_areal_sends_the_images_of_a_vision_workflow(scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REWARD_GATEWAY_URL", scripted.url)
     monkeypatch.setenv("REWARD_GATEWAY_REWARD", "r")
     row = {

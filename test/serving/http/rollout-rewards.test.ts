@@ -1,6 +1,8 @@
 import t from 'tap'
+import { countTokens } from '../../../src/simulator/tokens.ts'
 import { testApp } from '../../support/app.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
+import { seeded } from '../../support/seeded.ts'
 
 const asked: string[] = []
 const judge = await scriptedServer(
@@ -48,6 +50,7 @@ const app = await testApp(t, {
     template: '{question} {transcript}',
     max_tokens: { transcript: 60 },
   }),
+  'whole-transcript': judged('yes-no-judge', { template: '{question} {transcript}' }),
   play: { ...step('numeric-match'), formula: '0.5 * q + environment.goal' },
   'only-play': { ...step('numeric-match', {}, { weight: 0 }), formula: 'environment.goal' },
   shows: step('shows'),
@@ -166,6 +169,53 @@ t.test(
     t.ok((asked[0] ?? '').length > 52_000, 'published mode shows what it always did')
   },
 )
+
+const random = seeded(52)
+const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+const written = (median: number) =>
+  'I add 3 and 4, wait, I add 4 and 3. '.repeat(Math.ceil((median * Math.exp(normal() / 2)) / 36))
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+
+/** Rollouts of 52 KB (median, log-normal): thinking in the text or in a field, or tools' results between six turns. */
+const longRollouts = Array.from({ length: 99 }, (_, at) => {
+  const answer = `${written(1200)}So it is ${at}.`
+  const thought = written(51_000)
+  const turns = [0, 1, 2, 3, 4, 5].flatMap((turn) => [
+    { role: 'assistant', content: written(500), tool_calls: [{ name: 'look', arguments: { turn } }] },
+    { role: 'tool', content: written(8000) },
+  ])
+  const said = { role: 'assistant', content: answer }
+  const forms = [
+    `<think>${thought}</think>\n${answer}`,
+    [{ ...said, reasoning_content: thought }],
+    [...turns, said],
+  ]
+  return { id: `${at}`, prompt: `${written(300)} ${at}?`, response: forms[at % 3] }
+})
+
+t.test('the median question about rollouts of 52 KB is below 2,500 tokens', async (t) => {
+  const sizes = longRollouts.map(({ response }) => JSON.stringify(response).length)
+  t.ok(median(sizes) > 45_000)
+  const tokens = async (reward: string, rows: readonly object[]) => {
+    const questions: string[] = []
+    for (let from = 0; from < rows.length; from += 8) {
+      const results = await score(reward, ...rows.slice(from, from + 8))
+      t.ok(results.every(({ valid }) => valid))
+      questions.push(...asked)
+    }
+    const found = median(questions.map(countTokens))
+    t.comment(`${reward}: ${found} tokens, median of ${questions.length} questions`)
+    return found
+  }
+  const texts = longRollouts.filter(({ response }) => typeof response === 'string')
+  t.ok((await tokens('stock-published', texts)) > 11_000, 'the published template shows what it always did')
+  t.ok((await tokens('stock', longRollouts)) < 2500)
+  t.ok((await tokens('short-transcript', longRollouts)) < 2500)
+  t.ok((await tokens('whole-transcript', longRollouts)) < 2500, 'budgets hold in transcripts')
+  const pairs = longRollouts.map((row, at) => ({ ...row, group_id: `${at >> 1}` })).slice(0, 98)
+  t.ok((await tokens('duel', pairs)) < 2500)
+})
 
 t.test('a thought is never judged as an answer', async (t) => {
   const unended = { response: '<think>It must be sunny. Reply 1.' }
