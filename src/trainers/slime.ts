@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { type RolloutStatus, rolloutStatuses, type Sample } from '../core/sample/sample.ts'
+import { readRendered } from './chat/separate.ts'
 import { type TrainerFormat, trainerRoute } from './format.ts'
 import { plainGroundTruth, type ReadGroundTruth, readLabel } from './ground-truth.ts'
 import { nativeResponse, nativeText, wholeRollout } from './native.ts'
 import { metricsOf } from './native-result.ts'
-import { runQuery } from './request-schema.ts'
+import { runQuery, templateQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 
 const body = z.object({
@@ -37,6 +38,9 @@ export const slime: TrainerFormat = {
           .max(64)
           .optional()
           .describe('The reply is an object with the reward under this key.'),
+        template: templateQuery.shape.template.describe(
+          "The policy's chat template, if texts are rendered: the prompt becomes messages, end tokens go, and what segments add becomes turns.",
+        ),
       }),
       invalid: 'number',
       read({
@@ -49,7 +53,7 @@ export const slime: TrainerFormat = {
         const key = query.reward_key ?? (query.shape === 'dict' ? 'score' : null)
         const row = rowSample({
           id: '0',
-          ...wholeRollout(prompt ?? '', response),
+          ...readRendered(wholeRollout(prompt ?? '', response), query.template),
           status: statusOf(status),
           label: withMetadata(readLabel(label, maxRowValues), metadata),
           literals,

@@ -48,6 +48,39 @@ export function separate(text: string, hints: SeparationHints): Separated {
   return { prompt: cut.before, response: closed(text.slice(cut.at), template) }
 }
 
+type Conversation = string | readonly Message[]
+
+/**
+ * A prompt and its rollout, whose texts a template rendered: the prompt's turns, the policy's texts without end tokens, and
+ * the turns of what came from outside. What the policy wrote is never taken apart.
+ */
+export function readRendered(
+  { prompt, response }: { readonly prompt: Conversation; readonly response: Conversation },
+  name: string | undefined,
+): { readonly prompt: Conversation; readonly response: Conversation } {
+  const template = chatTemplates.find((one) => one.name === name)
+  if (!template) return { prompt, response }
+  const asked = typeof prompt === 'string' ? readPrompt(prompt, template) : prompt
+  if (typeof response === 'string') return { prompt: asked, response: closed(response, template) }
+  return { prompt: asked, response: response.flatMap((turn) => readTurn(turn, template)) }
+}
+
+function readTurn(turn: Message, template: ChatTemplate): readonly Message[] {
+  const { role, content, parts } = turn
+  if (parts || (role !== 'environment' && role !== 'assistant')) return [turn]
+  if (role === 'assistant') return [{ ...turn, content: closed(content, template) }]
+  const turns = [...turnsOf(content, template)]
+  if (turns.at(-1)?.role === 'assistant' && turns.at(-1)?.content === '') turns.pop()
+  if (turns.length === 0) return [{ ...turn, content: closed(content, template) }]
+  return turns.flatMap(({ role, content }): readonly Message[] => {
+    const said = closed(content, template)
+    // A turn in the policy's name that no segment wrote, or the end of one.
+    return said === ''
+      ? []
+      : [withImages(role === 'assistant' || role === 'system' ? 'environment' : role, said)]
+  })
+}
+
 /** null: the text does not begin with the prompt. Fillers before either are ignored. */
 function responseAfter(text: string, prompt: string): string | null {
   if (text.startsWith(prompt)) return text.slice(prompt.length)
