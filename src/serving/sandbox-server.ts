@@ -119,7 +119,10 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
       deadline: clock.now() + longestMs,
       signal: client.signal,
     })
-    if ('failure' in outcome) return refused(500, outcome.failure.kind, outcome.failure.detail)
+    if ('failure' in outcome) {
+      const { kind, detail } = outcome.failure
+      return refused(kind === 'bad_sample' ? 422 : 500, kind, detail)
+    }
     const { compiled, cases } = outcome.result
     return {
       status: 200,

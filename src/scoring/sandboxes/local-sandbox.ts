@@ -1,17 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import type {
-  CaseResult,
-  Execution,
-  ExecutionResult,
-  ProgramCase,
-  ProgramLimits,
-} from '../../contract/execution.ts'
+import type { CaseResult, Execution, ExecutionResult, ProgramCase } from '../../contract/execution.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure } from '../../core/sample/sample.ts'
 import { whenAborted } from '../models/interface/cancel-token.ts'
-import { outputsOf, passes, sameValues } from './compare.ts'
+import { type Answer, inputOf, limitsOf, NoExpectedValue, resultOf } from './case-result.ts'
+import { outputsOf, sameValues } from './compare.ts'
 import type {
   Confinement,
   ProgramOutcome,
@@ -32,12 +26,6 @@ const compileSeconds = 30
 const mostTries = 2
 
 const lost = Symbol('lost')
-
-/** No program could pass such a test. */
-class NoExpectedValue extends Error {
-  override readonly name = 'NoExpectedValue' as const
-  override readonly message = 'what a test expects cannot be computed or compared without the program'
-}
 
 /** Runs programs on this machine, at most one on each core. Each case runs in a process that can reach nothing. */
 export class LocalSandbox implements Sandbox {
@@ -301,62 +289,6 @@ export class LocalSandbox implements Sandbox {
 /** What zygote.py answers to a program. */
 interface Compiled {
   readonly compiled: boolean
-}
-
-/** A case's result as zygote.py sends it. */
-interface Answer {
-  readonly ended: CaseResult['ended']
-  readonly stdout: string
-  readonly stderr: string
-  readonly value?: unknown
-  readonly cpu_s: number
-}
-
-function resultOf(
-  answer: Answer,
-  { expected }: ProgramCase,
-  input: CaseMessage,
-  wanted: ReadonlyMap<string, unknown>,
-): CaseResult {
-  const gives = (): boolean => {
-    if (input.gives !== undefined) return answer.value === input.gives
-    if (expected && 'python' in expected)
-      return sameValues(answer.value, wanted.get(expected.python), expected.tolerance)
-    return passes(expected, answer)
-  }
-  return {
-    ended: answer.ended,
-    passed: answer.ended === 'ok' && gives(),
-    error: (answer.stderr.trimEnd().split('\n').at(-1) ?? '').slice(0, 200),
-    cpuSeconds: answer.cpu_s,
-  }
-}
-
-interface CaseMessage {
-  readonly [name: string]: string
-}
-
-function inputOf(one: ProgramCase): CaseMessage {
-  if ('stdin' in one) return { stdin: one.stdin }
-  if ('call' in one) return { call: one.call, args: one.args }
-  // An exit code proves nothing: a program can end before the statements run.
-  return 'check' in one ? { check: one.check, gives: randomUUID() } : { value: one.value }
-}
-
-function limitsOf({
-  cpuSeconds = 10,
-  wallSeconds = 10,
-  totalSeconds = 60,
-  memoryMb = 1024,
-  outputMb = 1,
-}: ProgramLimits) {
-  const message = {
-    cpu_s: cpuSeconds,
-    wall_s: wallSeconds,
-    memory_mb: memoryMb,
-    output_bytes: Math.ceil(outputMb * 1024 * 1024),
-  }
-  return { wallSeconds, totalSeconds, message }
 }
 
 function checkLevel({ level, missing, open }: Greeting): void {

@@ -9,6 +9,7 @@ import { loadOf, QueueMemory } from '../models/pool/capacity.ts'
 import { EndpointRegistry, type MemberOwner } from '../models/pool/endpoint-registry.ts'
 import { InstancePool } from '../models/pool/pool.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
+import { NoExpectedValue } from './case-result.ts'
 import { endedEarly } from './local-sandbox.ts'
 import type {
   Confinement,
@@ -19,10 +20,12 @@ import type {
   SandboxSnapshot,
 } from './sandbox.ts'
 import type { ServersConfig } from './sandbox-config.ts'
+import { sandboxFusion } from './sandbox-fusion.ts'
 import { ownServers, type SandboxBackend, type SandboxQuestion } from './sandbox-server.ts'
 
 const backends: Readonly<Record<ServersConfig['backend'], SandboxBackend>> = {
   'reward-gateway': ownServers,
+  'sandbox-fusion': sandboxFusion,
 }
 
 const mostReplyBytes = 64 * 1024 * 1024
@@ -108,7 +111,7 @@ export class PooledSandbox implements Sandbox {
     const cancel = clock.after(request.deadline - began, () => stop.stop())
     this.#running.add(stop)
     try {
-      const result = await this.#backend.run(request.execution, (question) =>
+      const result = await this.#backend.run(request.execution, clock, (question) =>
         this.#ask(question, request, stop),
       )
       return { result }
@@ -161,7 +164,7 @@ export class PooledSandbox implements Sandbox {
   get #confinement(): Confinement {
     const { length } = this.#config.instances
     return {
-      text: `programs run on ${length === 1 ? 'a server' : `${length} servers`} (${this.#config.backend}), which confine them`,
+      text: `programs run on ${length === 1 ? 'a server' : `${length} servers`} ${this.#backend.confinement}`,
       isConfined: true,
     }
   }
@@ -200,6 +203,8 @@ export class PooledSandbox implements Sandbox {
 
   #failure(error: unknown, request: ProgramRequest, stop: CancelToken, ms: number): Failure {
     const fault = error instanceof AllAttemptsFailed ? error.fault : error
+    if (fault instanceof NoExpectedValue)
+      return { kind: 'bad_sample', retryable: false, detail: fault.message }
     if (!(fault instanceof UpstreamError)) throw error
     const attempts = error instanceof AllAttemptsFailed ? error.attempts : []
     const isDead = this.#pool.isDead
@@ -210,17 +215,20 @@ export class PooledSandbox implements Sandbox {
     return {
       kind,
       // What a server refuses, another attempt does not change.
-      retryable: stop.aborted || fault.kind !== 'judge_rejected',
+      retryable: stop.aborted || (fault.kind !== 'judge_rejected' && fault.kind !== 'bad_sample'),
       detail: isDead && kind === 'sandbox_unreachable' ? parked : fault.message,
       ...(attempts.length > 0 && { attempts }),
     }
   }
 }
 
+/** Kinds of failures that say the same of a program as of a question. */
+const own: ReadonlySet<FailureKind> = new Set(['overloaded', 'deadline', 'cancelled', 'bad_sample'])
+
 /** What a failure of a server means for a sample. A timeout cannot be told from a slow program, so it is no verdict. */
 function kindOf(kind: FailureKind): FailureKind {
   if (kind === 'judge_timeout') return 'sandbox_timeout'
-  return kind === 'overloaded' || kind === 'deadline' || kind === 'cancelled' ? kind : 'sandbox_unreachable'
+  return own.has(kind) ? kind : 'sandbox_unreachable'
 }
 
 /** A pool's events, by the words of sandboxes. */

@@ -23,8 +23,8 @@ const { instances, api_key_env, max_queue, connect_timeout_s, wait_for_instance,
 
 /** Programs are run on servers. Settings with the name of a model's setting mean the same. */
 export const serversConfig = z.strictObject({
-  /** `reward-gateway`: servers that `reward-gateway sandbox` starts. */
-  backend: z.enum(['reward-gateway']),
+  /** `reward-gateway`: servers that `reward-gateway sandbox` starts. `sandbox-fusion`: servers of SandboxFusion. */
+  backend: z.enum(['reward-gateway', 'sandbox-fusion']),
   instances: instances.unwrap().min(1),
   api_key_env,
   /** Programs in flight at one server. */
@@ -45,7 +45,7 @@ export type ServersConfig = z.output<typeof serversConfig>
 
 /** `sandboxes.NAME` of gateway.yaml: where programs are run. */
 export const sandboxConfig = z.discriminatedUnion('backend', [localConfig, serversConfig], {
-  error: "'local' or 'reward-gateway'",
+  error: "'local', 'reward-gateway' or 'sandbox-fusion'",
 })
 
 /** A sandbox with defaults. */

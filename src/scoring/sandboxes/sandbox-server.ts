@@ -1,10 +1,13 @@
 /** How kinds of sandbox servers are asked, and what their answers mean. */
 
 import type { CaseEnd, CaseResult, Execution, ExecutionResult } from '../../contract/execution.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { Json } from '../../core/sample/sample.ts'
 import type { WatchedServer } from '../models/backends/backend.ts'
-import { isObject, malformedReply, refusal } from '../models/transport/reply.ts'
+import { isObject, type JsonObject, malformedReply, refusal } from '../models/transport/reply.ts'
 import type { Reply } from '../models/transport/transport.ts'
+import { UpstreamError } from '../models/transport/upstream-error.ts'
+import { NoExpectedValue } from './case-result.ts'
 
 /** One request to a server. */
 export interface SandboxQuestion<T> {
@@ -19,8 +22,14 @@ export interface SandboxQuestion<T> {
 /** A kind of sandbox server. */
 export interface SandboxBackend {
   readonly watched: WatchedServer
+  /** What confines programs there, after 'programs run on N servers'. */
+  readonly confinement: string
   /** Makes the requests that a program needs. Rejects with what `ask` rejects with. */
-  run(execution: Execution, ask: <T>(question: SandboxQuestion<T>) => Promise<T>): Promise<ExecutionResult>
+  run(
+    execution: Execution,
+    clock: Clock,
+    ask: <T>(question: SandboxQuestion<T>) => Promise<T>,
+  ): Promise<ExecutionResult>
 }
 
 /** Seconds that compiling may take. */
@@ -28,6 +37,7 @@ const compileSeconds = 30
 
 /** Servers that `reward-gateway sandbox` starts: a program with all of its cases is one request. */
 export const ownServers: SandboxBackend = {
+  confinement: 'of reward-gateway sandbox, each of which confines them or does not start',
   watched: {
     healthPath: '/health',
     modelsPath: '',
@@ -36,7 +46,7 @@ export const ownServers: SandboxBackend = {
     queueMetrics: { running: 'reward_gateway_sandbox_in_flight', waiting: 'reward_gateway_sandbox_waiting' },
     ping: { method: 'GET', path: '/health', body: null },
   },
-  run: (execution, ask) =>
+  run: (execution, _clock, ask) =>
     ask({
       path: '/v1/execute',
       body: JSON.stringify(writeExecution(execution)),
@@ -80,8 +90,9 @@ export function mayStop({ stop }: Execution, cases: readonly CaseResult[]): bool
 /** Throws UpstreamError for a reply that is no whole result of this program. */
 function readResult(reply: Reply, execution: Execution): ExecutionResult {
   const { cases: asked, report } = execution
-  if (reply.status !== 200) throw refusal(reply)
-  const body = parsed(reply.text)
+  if (reply.status === 422 && reply.text.includes('"bad_sample"'))
+    throw new UpstreamError('bad_sample', new NoExpectedValue().message, { remedy: 'give-up', blame: false })
+  const body = objectIn(reply)
   const { compiled, cases, out_of_time: isOutOfTime } = body
   if (typeof compiled !== 'boolean' || !Array.isArray(cases)) throw malformedReply('no result of a program')
   const results = cases.map((one) => readCase(one, report === 'outputs'))
@@ -113,10 +124,12 @@ function readCase(value: unknown, hasOutputs: boolean): CaseResult {
   }
 }
 
-function parsed(text: string): { readonly [name: string]: unknown } {
+/** The JSON object of a reply with status 200. Throws UpstreamError. */
+export function objectIn(reply: Reply): JsonObject {
+  if (reply.status !== 200) throw refusal(reply)
   let body: unknown
   try {
-    body = JSON.parse(text)
+    body = JSON.parse(reply.text)
   } catch {
     throw malformedReply('not JSON')
   }

@@ -15,7 +15,8 @@ export interface Greeting {
   readonly python: string
 }
 
-const file = fileURLToPath(
+/** The path of zygote.py. */
+export const zygoteFile = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? './zygote.py' : '../../../../src/scoring/sandboxes/zygote.py',
     import.meta.url,
@@ -40,7 +41,7 @@ export class Zygote {
 
   constructor(python: string, wanted: Level) {
     // An empty environment: nothing of the gateway's is there to be read.
-    this.#process = spawn(python, ['-I', '-S', file, wanted], {
+    this.#process = spawn(python, ['-I', '-S', zygoteFile, wanted], {
       env: { PATH: process.env.PATH ?? '' },
       stdio: ['pipe', 'pipe', 'ignore'],
     })

@@ -1,0 +1,71 @@
+/** A case on its way to a process that runs programs, and its result on the way back. */
+
+import { randomUUID } from 'node:crypto'
+import type { CaseResult, ProgramCase, ProgramLimits } from '../../contract/execution.ts'
+import { passes, sameValues } from './compare.ts'
+
+/** A case's result as zygote.py sends it. */
+export interface Answer {
+  readonly ended: CaseResult['ended']
+  readonly stdout: string
+  readonly stderr: string
+  readonly value?: unknown
+  readonly cpu_s: number
+}
+
+/** Whether a case passed. `wanted`: values of `expected.python`. */
+export function resultOf(
+  answer: Answer,
+  { expected }: ProgramCase,
+  input: CaseMessage,
+  wanted: ReadonlyMap<string, unknown>,
+): CaseResult {
+  const gives = (): boolean => {
+    if (input.gives !== undefined) return answer.value === input.gives
+    if (expected && 'python' in expected)
+      return sameValues(answer.value, wanted.get(expected.python), expected.tolerance)
+    return passes(expected, answer)
+  }
+  return {
+    ended: answer.ended,
+    passed: answer.ended === 'ok' && gives(),
+    error: (answer.stderr.trimEnd().split('\n').at(-1) ?? '').slice(0, 200),
+    cpuSeconds: answer.cpu_s,
+  }
+}
+
+/** A case as zygote.py reads it. */
+export interface CaseMessage {
+  readonly [name: string]: string
+}
+
+/** What the program's process learns of a case. */
+export function inputOf(one: ProgramCase): CaseMessage {
+  if ('stdin' in one) return { stdin: one.stdin }
+  if ('call' in one) return { call: one.call, args: one.args }
+  // An exit code proves nothing: a program can end before the statements run.
+  return 'check' in one ? { check: one.check, gives: randomUUID() } : { value: one.value }
+}
+
+/** Limits with their defaults, and as zygote.py reads them. */
+export function limitsOf({
+  cpuSeconds = 10,
+  wallSeconds = 10,
+  totalSeconds = 60,
+  memoryMb = 1024,
+  outputMb = 1,
+}: ProgramLimits) {
+  const message = {
+    cpu_s: cpuSeconds,
+    wall_s: wallSeconds,
+    memory_mb: memoryMb,
+    output_bytes: Math.ceil(outputMb * 1024 * 1024),
+  }
+  return { wallSeconds, totalSeconds, message }
+}
+
+/** No program could pass such a test. */
+export class NoExpectedValue extends Error {
+  override readonly name = 'NoExpectedValue' as const
+  override readonly message = 'what a test expects cannot be computed or compared without the program'
+}
