@@ -9,13 +9,13 @@ import { compiledFixtures } from '../support/gateway.ts'
 
 const rows = join('test/fixtures/audit/numbers.jsonl')
 /** With a search that is short: it is not what most of these tests are about. */
-const weak = ['--reward-functions', compiledFixtures('weak-rewards'), '--budget', '600']
+const weak = ['--reward-functions', compiledFixtures('weak-rewards'), '--budget', '300']
 const detector = ['--reward-functions', compiledFixtures('detector')]
 const right = ['--function', 'right', ...detector, '--options', '{"reader": "number after a mark"}']
 const run = (...argv: string[]) => runCommand(['audit', ...argv])
 
 t.test('the audit of a right reward', async (t) => {
-  const { code, stdout, stderr } = await run(...right, '--input', rows, '--budget', '1500')
+  const { code, stdout, stderr } = await run(...right, '--input', rows, '--budget', '1000')
 
   t.test('passes: no attack is paid', async (t) => {
     t.equal(stderr, '')
@@ -131,7 +131,7 @@ t.test('findings become cases, which the audit and a contract test run again', a
     '--input',
     rows,
     '--budget',
-    '900',
+    '500',
     '--write-cases',
     cases,
   )
@@ -149,7 +149,7 @@ t.test('findings become cases, which the audit and a contract test run again', a
     '--against',
     'rule',
     '--budget',
-    '600',
+    '400',
     '--write-cases',
     refusing,
   )
@@ -187,14 +187,14 @@ t.test('the search is the same for a seed, keeps its budget, and shows texts in 
   ]
   const json = async (...more: string[]) =>
     JSON.parse(
-      (await run(...args, '--against', 'rule', '--format', 'json', '--budget', '600', ...more)).stdout,
+      (await run(...args, '--against', 'rule', '--format', 'json', '--budget', '300', ...more)).stdout,
     )
   const trials = ({ attacks, rewrites }: { attacks: { trials: number }[]; rewrites: { trials: number }[] }) =>
     [...attacks, ...rewrites].reduce((sum, one) => sum + one.trials, 0)
   const first = await json()
   t.strictSame(await json(), first)
-  t.ok(trials(first) <= 600 && trials(first) > 300, `${trials(first)} texts`)
-  const { stdout } = await run(...args, '--against', 'rule', '--budget', '600', '--show')
+  t.ok(trials(first) <= 300 && trials(first) > 150, `${trials(first)} texts`)
+  const { stdout } = await run(...args, '--against', 'rule', '--budget', '300', '--show')
   t.match(stdout, /paid 1 for "Three crates of six jars make 18 jars\.\\n#### 18[^"]+"\n/)
 })
 

@@ -198,19 +198,22 @@ function latencies(mean: number): () => number {
   return () => mean * (0.4 + 1.2 * random())
 }
 
+/** Two deadlines and more. */
+const seconds = 14
+
 for (const [what, more, share] of loads) {
   t.test(`at three times capacity ${what}, admitted samples are scored at the judge's pace`, async (t) => {
     const { scored, late, other, refused, withoutRetryAfter, scoredInTime } = await load(t, {
       places: 5,
       ms: () => 100,
       perS: 150,
-      seconds: 20,
+      seconds,
       reward: { steps: [question], deadline_s: 6 },
       ...more,
     })
     t.ok(late + other <= 0.02 * (scored + late + other), `${late} late, ${other} other, of ${scored}`)
     // The first answers arrive with a delay.
-    const capacity = (50 * (20 - 0.8 * share)) / share
+    const capacity = (50 * (seconds - 0.8 * share)) / share
     t.ok(scoredInTime >= 0.95 * capacity, `${scoredInTime} scored, of ${capacity}`)
     t.ok(refused > 0)
     t.equal(withoutRetryAfter, 0, 'every refusal has a Retry-After')
