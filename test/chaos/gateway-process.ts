@@ -29,6 +29,8 @@ export interface GatewayProcess {
   /** Resident memory in MiB, file descriptors, and the sum of a metric's samples. */
   rssMib(): number
   descriptors(): number
+  /** Milliseconds so far in which its loop stood in line for a core of a busy machine; 0 where the kernel does not tell. */
+  waitedMs(): number
   metric(name: string): Promise<number>
   /** The exit code or signal it ended with, which only `close` may make it do; null while it runs. */
   ended(): string | null
@@ -98,6 +100,7 @@ export async function startGateway({
     collect: () => void process.kill(pid, 'SIGWINCH'),
     rssMib: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
     descriptors: () => readdirSync(`/proc/${pid}/fd`).length,
+    waitedMs: () => waitedMs(pid),
     async metric(name) {
       const text = await (await fetch(`${url}/metrics`)).text()
       const lines = text
@@ -128,6 +131,14 @@ function spawnGateway(folder: string, records: string): ChildProcess {
   const child = spawn(file, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   process.once('exit', () => child.kill('SIGKILL'))
   return child
+}
+
+function waitedMs(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
+  } catch {
+    return 0
+  }
 }
 
 /** unshare and sh become node by exec, so the child's own id stays. */

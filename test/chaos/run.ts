@@ -38,7 +38,11 @@ export async function run(seed: number, scene: Scene, origin: string): Promise<R
   const weather = weatherOf(random, scene.servers.length)
   const delay = monitorEventLoopDelay({ resolution: 10 })
   delay.enable()
-  const lateness = () => delay.max / 1e6
+  /** Neither this process nor the gateway can answer while a busy machine gives them no core. */
+  const latenessFrom = () => {
+    const waited = scene.gateway.waitedMs()
+    return () => delay.max / 1e6 + Math.max(0, scene.gateway.waitedMs() - waited)
+  }
   const agent = new Agent({ headersTimeout: 30_000, bodyTimeout: 30_000 })
   const tries: Try[] = []
   const violations: string[] = []
@@ -56,7 +60,7 @@ export async function run(seed: number, scene: Scene, origin: string): Promise<R
       form,
       rows: part,
       mayBeLost,
-      lateness,
+      lateness: latenessFrom(),
       ...(signal && { signal }),
     })
     tries.push(done)
@@ -77,10 +81,11 @@ export async function run(seed: number, scene: Scene, origin: string): Promise<R
   isClear = true
   const fresh = new Agent({ headersTimeout: 30_000, bodyTimeout: 30_000 })
   const started = performance.now()
+  const lateness = latenessFrom()
   await Promise.all(
     requests.map(async ({ part }, index) => {
       while (!isScored[index]) {
-        if (performance.now() - started > recoveryMs) {
+        if (performance.now() - started > recoveryMs + lateness()) {
           violations.push(`rows from ${part[0]?.id} on had no reward ${recoveryMs / 1000} s after the faults`)
           break
         }
@@ -90,7 +95,7 @@ export async function run(seed: number, scene: Scene, origin: string): Promise<R
           form,
           rows: part,
           mayBeLost: () => false,
-          lateness,
+          lateness: latenessFrom(),
         })
         tries.push(done)
         violations.push(...done.violations)

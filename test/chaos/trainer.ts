@@ -26,7 +26,7 @@ export interface TryOptions {
   /** True where the connection itself is in trouble or given up, so that an answer may be late, cut or missing. */
   mayBeLost(): boolean
   readonly signal?: AbortSignal
-  /** Milliseconds that this process itself was late: they count for nobody. */
+  /** Milliseconds that this process itself was late, or the gateway had no core: they count for nobody. */
   lateness(): number
 }
 
