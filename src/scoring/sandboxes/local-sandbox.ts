@@ -260,7 +260,7 @@ export class LocalSandbox implements Sandbox {
     const { compiled } = (await this.#limited(zygote, begun, compileSeconds)) as Compiled
     if (!compiled) throw new NoExpectedValue()
     for (const expression of values.keys()) {
-      const asked = zygote.exchange({ value: expression })
+      const asked = zygote.exchange({ value: expression, alone: true })
       const answer = (await this.#limited(zygote, asked, compileSeconds)) as Answer
       values.set(expression, answer.value)
       if (answer.ended !== 'ok' || !sameValues(answer.value, answer.value)) break

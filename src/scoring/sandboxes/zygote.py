@@ -532,16 +532,33 @@ class LookupMissing(Exception):
 
 def value_of(case, names):
     if "check" in case:
-        exec(compile(case["check"], "<test>", "exec"), names)
+        test = compile(case["check"], "<test>", "exec")
+        expect_use(test, names)
+        exec(test, names)
         return case["gives"]
     if "value" in case:
-        return eval(compile(case["value"], "<test>", "eval"), names)
+        test = compile(case["value"], "<test>", "eval")
+        if "alone" not in case:
+            expect_use(test, names)
+        return eval(test, names)
     name = case["call"]
     solution = names.get("Solution")
     found = getattr(solution(), name, None) if isinstance(solution, type) and hasattr(solution, name) else names.get(name)
     if not callable(found):
         raise LookupMissing(f"the program defines no function '{name}'")
     return found(*json.loads(case["args"]))
+
+
+def expect_use(test, names):
+    """A test whose names all come from the prelude, as `gcd` does, would pass without a program."""
+    used = names_in(test)
+    if used and not any(name in names for name in used):
+        raise LookupMissing(f"the program defines none of {', '.join(sorted(used))}")
+
+
+def names_in(code):
+    inner = [one for one in code.co_consts if isinstance(one, type(code))]
+    return set(code.co_names).union(*map(names_in, inner))
 
 
 def exit_code(stop, stderr):
@@ -727,13 +744,17 @@ def main():
     serve(confinement)
 
 
-def names_of_prelude():
+def add_prelude():
+    """Names of the prelude are found as built-in names are, so that it shows what the program defines itself."""
     names = {}
     exec(compile(PRELUDE, "prelude", "exec"), names)
-    return {**names, "__name__": "__main__", "__doc__": None, "__package__": None}
+    for name, value in names.items():
+        if not hasattr(builtins, name):
+            setattr(builtins, name, value)
+    return {"__name__": "__main__", "__doc__": None, "__package__": None}
 
 
 if __name__ == "__main__":
     replace_open()
-    known_names = names_of_prelude()
+    known_names = add_prelude()
     main()

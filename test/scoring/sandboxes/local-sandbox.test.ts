@@ -133,6 +133,21 @@ t.test('a case passes if it gave what was expected, and by nothing else', { skip
     t.equal((await only(confined, program, one)).passed, passed, `${program} ${JSON.stringify(one)}`)
 })
 
+t.test('a name that programs need not import is no function of the program', { skip }, async (t) => {
+  const tests: readonly ProgramCase[] = [
+    { call: 'gcd', args: '[4, 6]', expected: { json: '2' } },
+    { value: 'gcd(4, 6)', expected: { python: '2' } },
+    { value: 'list(map(lambda x: gcd(x, 6), [4]))', expected: { python: '[2]' } },
+    { check: 'assert gcd(4, 6) != 3' },
+  ]
+  const passed = async (program: string) =>
+    (await run(confined, program, tests)).cases.map((one) => one.passed)
+  t.same(await passed('pass'), [false, false, false, false])
+  t.same(await passed('import math\nother = gcd(4, 6)'), [false, false, false, false])
+  t.same(await passed('from math import gcd'), [true, true, true, true])
+  t.same(await passed('def gcd(a, b): return a if b == 0 else gcd(b, a % b)'), [true, true, true, true])
+})
+
 t.test('a test whose expected value cannot be computed is no verdict', { skip }, async (t) => {
   const program = 'def f(x): return 1'
   const only = (python: string): ProgramCase[] => [{ value: 'f(1)', expected: { python } }]

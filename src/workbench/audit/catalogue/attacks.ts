@@ -3,6 +3,7 @@ import { expressionAttacks } from './expressions.ts'
 import { jsonAttacks } from './json.ts'
 import { judgeAttacks } from './judge.ts'
 import { listAttacks } from './lists.ts'
+import { programAttacks } from './programs.ts'
 import { ruleAttacks } from './rule.ts'
 import { trajectoryAttacks } from './trajectories.ts'
 
@@ -76,6 +77,7 @@ export const textAttacks: readonly TextAttack[] = [
   ...listAttacks,
   ...jsonAttacks,
   ...expressionAttacks,
+  ...programAttacks,
   ...judgeAttacks,
   ...costAttacks,
 ]
