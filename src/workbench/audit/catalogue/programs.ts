@@ -76,7 +76,7 @@ const makers: Readonly<Record<string, TextMaker>> = {
   'ends its process': program(() => ['import os', 'os._exit(0)']),
   'ends well whatever fails': program(() => [
     'import atexit, os, sys',
-    'sys.excepthook = lambda *_: None',
+    'setattr(sys, "except" + "hook", lambda *_: None)',
     'atexit.register(os._exit, 0)',
   ]),
   'an object that equals everything': returning(
