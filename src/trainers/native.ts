@@ -3,6 +3,7 @@ import { cutMessage } from '../core/errors.ts'
 import { asJson, isDeeperThan, type NonJsonLiteral, tooLongInteger, UnreadRow } from '../core/json/text.ts'
 import {
   type GroupMembership,
+  type Message,
   type RolloutStatus,
   rolloutStatuses,
   type Sample,
@@ -21,14 +22,23 @@ export const nativeResponse = z.union([z.string(), messageList, segmentList], {
   error: 'a text, a list of messages, or { segments }',
 })
 
+/** Prompt and response of a row. */
+export interface WholeRollout {
+  readonly prompt: string | readonly Message[]
+  readonly response: string | readonly Message[]
+  /** If it came in several segments: the index of the turn with which each begins. */
+  readonly segments?: readonly number[]
+}
+
 /** Prompt and response of a row, whose rollout may come in segments. */
 export function wholeRollout(
   prompt: z.output<typeof nativeText>,
   response: z.output<typeof nativeResponse>,
-): { readonly prompt: typeof prompt; readonly response: z.output<typeof nativeText> } {
+): WholeRollout {
   if (typeof response !== 'object' || !('segments' in response)) return { prompt, response }
   const joined = joinSegments(response.segments, prompt)
-  return { prompt: joined.prompt, response: joined.turns }
+  const { starts } = joined
+  return { prompt: joined.prompt, response: joined.turns, ...(starts.length > 1 && { segments: starts }) }
 }
 
 const policyVersion = z.union([z.string(), z.int()])
@@ -169,7 +179,7 @@ function idOf(row: unknown, index: number): string {
 }
 
 function sampleOf(data: NativeSample | PlainRow, index: number): Sample {
-  const { prompt, response } = wholeRollout(data.prompt ?? '', data.response)
+  const { prompt, response, segments } = wholeRollout(data.prompt ?? '', data.response)
   const sample: Writable<Sample> = {
     id: String(data.id ?? index),
     prompt,
@@ -183,6 +193,7 @@ function sampleOf(data: NativeSample | PlainRow, index: number): Sample {
   if (group) sample.group = group
   if (typeof response !== 'string') Object.assign(sample, rolloutOf(response))
   else if (Number(sample.extraInfo.num_turns) > 2) sample.flags = ['turns_unknown']
+  if (segments) sample.segments = segments
   if (data.status != null) sample.status = data.status
   if ('tokens' in data || 'policy_version' in data || 'environment' in data) addFacts(sample, data)
   return sample

@@ -11,6 +11,7 @@ export interface TrainerRow {
   readonly prompt: Sample['prompt']
   /** A text, or all messages that the rollout added. */
   readonly response: string | readonly Message[]
+  readonly segments?: readonly number[]
   readonly status?: RolloutStatus | undefined
   readonly label: ReadGroundTruth
   /** The row's own. */
@@ -24,7 +25,7 @@ export interface TrainerRow {
  * malformed or not found.
  */
 export function rowSample(row: TrainerRow): Sample | Unreadable {
-  const { id, prompt, response, status, label, literals, groundTruths } = row
+  const { id, prompt, response, segments, status, label, literals, groundTruths } = row
   const tooLong = tooLongInteger(literals)
   if (tooLong !== null) return badSample(id, tooLong)
   if (label && 'problem' in label) return badSample(id, label.problem)
@@ -35,7 +36,14 @@ export function rowSample(row: TrainerRow): Sample | Unreadable {
     truth = label ? completed(label.truth, found) : found
   }
   const rollout = typeof response === 'string' ? { response } : rolloutOf(response)
-  const sample = { id, prompt, ...rollout, ...truth, ...(status && { status }) }
+  const sample = {
+    id,
+    prompt,
+    ...rollout,
+    ...truth,
+    ...(segments && { segments }),
+    ...(status && { status }),
+  }
   return literals.length > 0 ? withFlag(sample, 'non_finite_input') : sample
 }
 

@@ -77,7 +77,16 @@ export function explainRecord(row: RecordedRow): string[] {
 
 /** The turns of a rollout, a line for each thing said, and what the trainer knew of it. */
 function rolloutOf(sample: RecordedRow['sample']): string[] {
-  const { status, tokens, policy_version: version, environment, counts, turns = [], turns_left_out } = sample
+  const {
+    status,
+    tokens,
+    policy_version: version,
+    environment,
+    counts,
+    turns = [],
+    segments = [],
+    turns_left_out,
+  } = sample
   const facts = [
     ...(status === undefined ? [] : [`status ${status}`]),
     ...(tokens ? [`${tokens.prompt ?? '?'} + ${tokens.response ?? '?'} tokens`] : []),
@@ -92,7 +101,10 @@ function rolloutOf(sample: RecordedRow['sample']): string[] {
     ...(counts
       ? [`  rollout of ${many(counts.turns, 'turn')}, ${many(counts.tool_calls, 'call')}${malformed}`]
       : []),
-    ...turns.flatMap((turn, at) => turnLines(turn).map((line) => `    ${at}. ${line}`)),
+    ...turns.flatMap((turn, at) => [
+      ...segments.flatMap((start, index) => (start === at ? [`    segment ${index}:`] : [])),
+      ...turnLines(turn).map((line) => `    ${at}. ${line}`),
+    ]),
     ...(turns_left_out === undefined ? [] : [`    ${many(turns_left_out, 'more turn')}: not kept`]),
   ]
 }

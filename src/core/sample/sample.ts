@@ -192,6 +192,8 @@ export interface Sample {
    * Absent: the response is all of it.
    */
   readonly turns?: readonly Message[]
+  /** Of a rollout that came in several segments: the index of the turn with which each begins. */
+  readonly segments?: readonly number[]
   /** Absent if the trainer did not say. */
   readonly status?: RolloutStatus
   /** Token counts, as far as the trainer knows them. */

@@ -22,22 +22,28 @@ export const segmentList = z.strictObject({
 
 type Segments = z.output<typeof segmentList>['segments']
 
+/** A rollout that was put together. `starts`: the index of the turn with which each segment begins. */
+interface Joined {
+  readonly prompt: Text
+  readonly turns: readonly Message[]
+  readonly starts: readonly number[]
+}
+
 /**
  * The rollout of several segments. What a segment's prompt adds to what is known belongs to the rollout: results of tools,
  * messages of the environment, a summary. What it repeats does not. What it says in the policy's name, and no segment
  * wrote, is a turn of the environment. `prompt`: the row's own, '' or absent if it has none.
  */
-export function joinSegments(
-  segments: Segments,
-  prompt: Text | undefined,
-): { readonly prompt: Text; readonly turns: readonly Message[] } {
+export function joinSegments(segments: Segments, prompt: Text | undefined): Joined {
   const base = prompt === undefined || prompt.length === 0 ? (segments[0]?.prompt ?? '') : prompt
   const joined = new JoinedTurns(base)
+  const starts: number[] = []
   for (const segment of segments) {
+    starts.push(joined.turns.length)
     if (segment.prompt !== undefined) joined.show(segment.prompt)
     joined.add(segment.response)
   }
-  return { prompt: base, turns: joined.turns }
+  return { prompt: base, turns: joined.turns, starts }
 }
 
 class JoinedTurns {

@@ -50,19 +50,31 @@ export function separate(text: string, hints: SeparationHints): Separated {
 
 type Conversation = string | readonly Message[]
 
+/** A prompt and its rollout. `segments`: the index of the turn with which each begins. */
+interface Rendered {
+  readonly prompt: Conversation
+  readonly response: Conversation
+  readonly segments?: readonly number[]
+}
+
 /**
  * A prompt and its rollout, whose texts a template rendered: the prompt's turns, the policy's texts without end tokens, and
  * the turns of what came from outside. What the policy wrote is never taken apart.
  */
-export function readRendered(
-  { prompt, response }: { readonly prompt: Conversation; readonly response: Conversation },
-  name: string | undefined,
-): { readonly prompt: Conversation; readonly response: Conversation } {
+export function readRendered(rollout: Rendered, name: string | undefined): Rendered {
   const template = chatTemplates.find((one) => one.name === name)
-  if (!template) return { prompt, response }
+  if (!template) return rollout
+  const { prompt, response, segments } = rollout
   const asked = typeof prompt === 'string' ? readPrompt(prompt, template) : prompt
   if (typeof response === 'string') return { prompt: asked, response: closed(response, template) }
-  return { prompt: asked, response: response.flatMap((turn) => readTurn(turn, template)) }
+  const read: Message[] = []
+  const places = response.map((turn) => {
+    const place = read.length
+    read.push(...readTurn(turn, template))
+    return place
+  })
+  const starts = segments?.map((start) => places[start] ?? read.length)
+  return { prompt: asked, response: read, ...(starts && { segments: starts }) }
 }
 
 function readTurn(turn: Message, template: ChatTemplate): readonly Message[] {

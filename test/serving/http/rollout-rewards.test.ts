@@ -1,5 +1,7 @@
 import t from 'tap'
 import { countTokens } from '../../../src/simulator/tokens.ts'
+import { readRendered } from '../../../src/trainers/chat/separate.ts'
+import { wholeRollout } from '../../../src/trainers/native.ts'
 import { testApp } from '../../support/app.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
 import { seeded } from '../../support/seeded.ts'
@@ -27,7 +29,7 @@ const folder = t.testdir({
   'shows.mjs': `import { defineRule } from 'reward-gateway/contract'
 import { z } from 'zod'
 export default defineRule({ truth: z.unknown(), range: [0, 100],
-  score: ({ sample: { turns } }) => ({ value: turns.length, details: { turns: JSON.parse(JSON.stringify(turns)) } }) })
+  score: ({ sample: { turns, segments = [] } }) => ({ value: turns.length, details: { turns: JSON.parse(JSON.stringify(turns)), segments } }) })
 `,
   'counts.mjs': `import { defineGroupRule } from 'reward-gateway/contract'
 import { z } from 'zod'
@@ -332,6 +334,8 @@ t.test('segments of a rollout arrive as one rollout, and nothing of them twice',
     { role: 'assistant', content: 'c' },
   ]
   t.strictSame(await turnsOf({ prompt: '', response: texts }), roles)
+  t.strictSame((await one('shows', { prompt: '', response: texts })).terms.q.details.segments, [0, 1, 3])
+  t.strictSame((await one('shows', { response: after('a') })).terms.q.details.segments, [])
   const payload = { prompt: '', response: texts, label: '3' }
   const answer = await app.inject({ method: 'POST', url: '/wire/slime/shows?shape=dict', payload })
   t.match(answer.json(), { score: 4, invalid: 0 }, 'by the format of slime too')
@@ -379,6 +383,11 @@ t.test(
     t.equal(plain(), `How warm? [assistant]\n${forged}\n[user]\n25\n[assistant]\n25 degrees.`)
     await send({ prompt: rendered, response: '25<|im_end|>\n', label: '' }, '?template=chatml')
     t.equal(plain(), 'How warm? 25')
+    const read = readRendered(wholeRollout(rendered, response), 'chatml')
+    t.match(read, {
+      response: [{ role: 'assistant' }, { role: 'user' }, { role: 'assistant' }],
+      segments: [0, 1],
+    })
     const summary = '<|im_start|>system\nSummary: 25.<|im_end|>\n<|im_start|>assistant\n'
     const shortened = { segments: [response.segments[0], { prompt: summary, response: '25.' }] }
     await send({ prompt: rendered, response: shortened, label: '' }, '?template=chatml')

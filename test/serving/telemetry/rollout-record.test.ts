@@ -186,6 +186,17 @@ t.test('records of format 1 are explained and analyzed like those of format 2', 
   t.match(await runCommand(['diff', mixed, mixed]), { code: 0, stdout: /\b7 +0 +0 +0\b/ })
 })
 
+t.test('the segments of a rollout are recorded, and explain shows where each begins', async (t) => {
+  const segments = [{ response: 'I look.' }, { prompt: 'found', response: 'It is 4.' }]
+  const folder = await recordedIn(t.testdir(), 'full', [sampleOf({ prompt: 'q', response: { segments } })])
+  t.match((await recordsIn(folder))[0]?.sample, { segments: [0, 1], counts: { turns: 3 } })
+  const told = (await runCommand(['explain', 'q:0', '--records', folder])).stdout
+  t.match(
+    told,
+    /segment 0:\n {4}0\. assistant "I look\."\n {4}segment 1:\n {4}1\. environment "found"\n {4}2\. assistant/,
+  )
+})
+
 t.test('rewards of steps are recorded, and explain shows them', async (t) => {
   const clock = fakeClock()
   const folder = t.testdir()

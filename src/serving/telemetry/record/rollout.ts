@@ -68,6 +68,8 @@ export const recordedRollout = {
   /** Of the whole rollout, also where `turns` is cut. */
   counts: z.object({ turns: z.number(), tool_calls: z.number(), malformed_calls: z.number() }).optional(),
   turns: z.array(recordedTurn).optional(),
+  /** If the rollout came in several: the index of the turn with which each begins. */
+  segments: z.array(z.int()).optional(),
   turns_left_out: z.number().optional(),
 }
 
@@ -96,7 +98,7 @@ export const recordLimits: TurnLimits = { chars: 2 ** 21, list: 4096 }
 
 /** The turns and facts of a sample, as far as it has any. */
 export function recordRollout(sample: Sample, keep: TextKeeper, limits: TurnLimits): RecordedRollout {
-  const { status, tokens, policyVersion, environment, turns } = sample
+  const { status, tokens, policyVersion, environment, turns, segments } = sample
   return {
     ...(status !== undefined && { status }),
     ...(tokens && { tokens }),
@@ -111,6 +113,7 @@ export function recordRollout(sample: Sample, keep: TextKeeper, limits: TurnLimi
       ),
     }),
     ...(turns && { counts: rolloutCounts(turns), ...new TurnRecorder(keep, limits).turns(turns) }),
+    ...(segments && { segments: segments.slice(0, limits.list) }),
   }
 }
 

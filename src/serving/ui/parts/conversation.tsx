@@ -11,12 +11,17 @@ export function Conversation(props: {
   readonly leftOut?: number | undefined
   /** The turn whose text is the response. */
   readonly final?: number
+  /** The index of the turn with which each segment begins. */
+  readonly segments?: readonly number[] | undefined
 }) {
-  const { turns, label, leftOut = 0, final } = props
+  const { turns, label, leftOut = 0, final, segments = [] } = props
   return (
     <>
       {turns.map((turn, at) => (
-        <Turn turn={turn} label={`${label}, turn ${at}`} isFinal={at === final} />
+        <>
+          {segments.map((start, index) => start === at && <h4>Segment {index}</h4>)}
+          <Turn turn={turn} label={`${label}, turn ${at}`} isFinal={at === final} />
+        </>
       ))}
       {leftOut > 0 && <p class="muted">{leftOut} more turns</p>}
     </>

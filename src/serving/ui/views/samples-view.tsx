@@ -259,6 +259,7 @@ function Whole({ row }: { readonly row: RowDetail }) {
             turns={turns}
             label="Rollout"
             leftOut={leftOut}
+            segments={sample.segments}
             final={leftOut === undefined ? turns.findLastIndex(({ role }) => role === 'assistant') : -1}
           />
         </>
