@@ -28,7 +28,10 @@ export const familyConfig = (name: string): object => ({ steps: families.get(nam
 export type Look = (
   reward: object,
   rows: readonly (Row | string)[],
-  more?: Partial<PreflightJob> & { readonly models?: object },
+  more?: Partial<PreflightJob> & {
+    readonly models?: object
+    readonly sandboxes?: object
+  },
 ) => Promise<Report>
 
 /** Looks at rows through a reward that is given as an object; all with the same workers, which end with the test. */
@@ -36,10 +39,10 @@ export async function openLook(t: Test, folders: readonly string[] = []): Promis
   const functions = await openFunctions({ folders, sampleTimeoutMs: 5000, threads: 1 })
   t.teardown(() => functions.close())
   const file = join(t.testdir(), 'rows.jsonl')
-  return async (reward, rows, { models = {}, ...more } = {}) => {
+  return async (reward, rows, { models = {}, sandboxes = {}, ...more } = {}) => {
     writeFileSync(file, rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))).join('\n'))
     const texts = [
-      { file: 'gateway.json', text: JSON.stringify({ models }) },
+      { file: 'gateway.json', text: JSON.stringify({ models, sandboxes }) },
       { file: 'reward.json', text: JSON.stringify(reward) },
     ]
     const resolved = await resolvePlans(readConfigs(texts, {}), functions)

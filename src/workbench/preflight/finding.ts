@@ -50,6 +50,24 @@ export const findingKinds = {
       'changing the value in the right answer changes nothing: add extra_info.near_miss, or check the reward',
   },
   'flagged-row': { severity: 'warning', advice: 'the reward flags the right answer: check the label' },
+  'empty-program-paid': {
+    severity: 'error',
+    advice: 'the tests of these rows pass without a program: add tests, or drop the rows',
+  },
+  'slow-reference': {
+    severity: 'error',
+    advice: 'the right answer runs out of its time: raise limit_s, or drop the rows',
+  },
+  'tests-in-prompt': {
+    severity: 'note',
+    advice:
+      'a program can know these outputs without solving the task: have tests that the prompt does not show',
+  },
+  'weak-tests': {
+    severity: 'note',
+    advice:
+      'such tests run in the process of the program, which could look for them; asserts of equality are safer',
+  },
   'template-placeholder': {
     severity: 'error',
     advice: 'fix the name in the judge prompt; it is sent unchanged',

@@ -1,6 +1,7 @@
-import type { Outcome, Sample } from '../../core/sample/sample.ts'
+import { type Outcome, promptText, type Sample } from '../../core/sample/sample.ts'
 import { extent } from '../../core/statistics/summary.ts'
 import { subjectOf } from '../audit/attack.ts'
+import { testTexts } from '../audit/catalogue/programs.ts'
 import { ignorance } from '../dataset/samples.ts'
 import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
@@ -14,7 +15,7 @@ export interface Level {
 
 interface Asked {
   readonly item: Item
-  readonly what: 'gold' | 'near' | 'made' | 'nothing'
+  readonly what: 'gold' | 'near' | 'made' | 'nothing' | 'empty'
   readonly sample: Sample
 }
 
@@ -29,6 +30,8 @@ interface Tally {
 
 const rounding = 1e-9
 const shownRows = 10
+/** A test of this length does not occur in a prompt by chance. */
+const tellingLength = 4
 
 /**
  * Scores known answers with the rules. Right answers must earn most, wrong ones less, and no row may be
@@ -52,7 +55,14 @@ export class TruthCheck {
     const scored = items.filter(({ sample }) =>
       rules.steps.some(({ dataSource }) => dataSource === null || dataSource.matches(sample.dataSource)),
     )
-    const asked = scored.flatMap(questionsOf)
+    const runs = rules.steps.filter(({ kind }) => kind === 'program')
+    const asked = scored.flatMap((item) => {
+      const { dataSource } = item.sample
+      return questionsOf(
+        item,
+        runs.some((step) => step.dataSource === null || step.dataSource.matches(dataSource)),
+      )
+    })
     const outcomes = await this.#reward.score(
       rules,
       asked.map(({ sample }) => sample),
@@ -70,8 +80,10 @@ export class TruthCheck {
   #judge(item: Item, own: readonly (readonly [Asked['what'], Outcome])[]): void {
     const { place, gold, sample } = item
     const [, right] = own[0] ?? []
-    if (!right || this.#isRefused(item, right) || gold === null || !right.valid) return
+    if (!right || this.#isRefused(item, right) || !right.valid) return
     const { reward } = right
+    this.#lookAtTests(item, right, own)
+    if (gold === null) return
     const paid = (what: Asked['what']): boolean =>
       own.some(([kind, outcome]) => kind === what && outcome.valid && outcome.reward >= reward - rounding)
     if (paid('nothing')) {
@@ -88,7 +100,32 @@ export class TruthCheck {
     this.#count(sample.dataSource ?? '(none)', right, place, paid('made'))
   }
 
-  #isRefused({ place, sample }: Item, outcome: Outcome): boolean {
+  /** For rows whose tests run programs. */
+  #lookAtTests(
+    item: Item,
+    { reward }: Outcome & { readonly valid: true },
+    own: readonly (readonly [Asked['what'], Outcome])[],
+  ): void {
+    const { place, gold, sample } = item
+    const earned = (what: Asked['what']): number | null => {
+      const [, outcome] = own.find(([kind]) => kind === what) ?? []
+      return outcome?.valid ? outcome.reward : null
+    }
+    const empty = earned('empty')
+    if (empty === null) return
+    const nothing = gold === null ? reward : (earned('nothing') ?? Number.NEGATIVE_INFINITY)
+    if (empty > nothing + rounding && (gold === null || empty >= reward - rounding))
+      this.#findings.add('empty-program-paid', 'an empty program passes the tests', place)
+    const texts = testTexts(sample.groundTruth).map((text) => text.trim())
+    const prompt = promptText(sample.prompt)
+    const shown = texts.filter((text) => text.length >= tellingLength && prompt.includes(text))
+    if (shown.length > 0) {
+      const which = shown.length === texts.length ? 'all tests stand' : 'some tests stand'
+      this.#findings.add('tests-in-prompt', `${which} in the prompt`, place)
+    }
+  }
+
+  #isRefused({ place, sample, gold }: Item, outcome: Outcome): boolean {
     const bad = outcome.flags.find((flag) => flag.includes('bad_'))
     const isRefused = !outcome.valid || bad !== undefined
     if (isRefused && sample.groundTruth === null) {
@@ -118,7 +155,11 @@ export class TruthCheck {
             `step ${step}: the ground truth is parsed from its JSON text`,
             place,
           )
-        else this.#findings.add('flagged-row', flag, place)
+        else if (mark === 'time_limit')
+          this.#findings.add('slow-reference', `step ${step}: a test ran out of time`, place)
+        else if (mark === 'weak_tests')
+          this.#findings.add('weak-tests', `step ${step}: tests share the process of the program`, place)
+        else if (mark !== 'no_code' || gold !== null) this.#findings.add('flagged-row', flag, place)
       }
     return bad !== undefined
   }
@@ -175,14 +216,18 @@ export class TruthCheck {
   }
 }
 
+/** Reference solutions have no fences. */
+const fenced = (text: string): string => (text.includes('```') ? text : `\`\`\`python\n${text}\n\`\`\``)
+
 /**
  * The right answer comes first. Each text is its own group, so that answers are not compared with each other.
  */
-function questionsOf(item: Item): readonly Asked[] {
+function questionsOf(item: Item, runsProgram: boolean): readonly Asked[] {
   const { sample, rollout, gold, nearMisses } = item
   const made = gold !== null && nearMisses.length === 0 ? subjectOf({ sample, nearMisses: [] }).near : null
   const texts: readonly (readonly [Asked['what'], string])[] = [
-    ['gold', gold ?? ignorance],
+    ['gold', gold === null ? ignorance : runsProgram ? fenced(gold) : gold],
+    ...(runsProgram ? ([['empty', fenced('pass')]] as const) : []),
     ...(gold === null ? [] : ([['nothing', ignorance]] as const)),
     ...nearMisses.map((text) => ['near', text] as const),
     ...(made === null ? [] : ([['made', made]] as const)),

@@ -37,6 +37,19 @@ function testsOf(truth: Json): KnownTests | null {
   return ofStatements([...texts(read.assert_case), ...texts(read.test_list)])
 }
 
+/** The inputs or statements of the tests of a ground truth. Empty if it has no tests of programs. */
+export function testTexts(truth: Json): readonly string[] {
+  const read = typeof truth === 'string' ? parsed(truth) : truth
+  if (testsOf(read) === null) return []
+  if (Array.isArray(read))
+    return (read as readonly Json[]).flatMap((one) =>
+      isObject(one) ? texts([one.input ?? null]) : texts([one]),
+    )
+  if (!isObject(read)) return []
+  const { unit_tests: nested, inputs, assert_case: asserts, test_list: list } = read
+  return isObject(nested) ? testTexts(nested) : [...texts(inputs), ...texts(asserts), ...texts(list)]
+}
+
 function ofStatements(statements: readonly string[]): KnownTests | null {
   for (const statement of statements) {
     const [, name] = /^\s*assert\b[^\w]*(?:\w+\()?\s*([A-Za-z_]\w*)\(/.exec(statement) ?? []
