@@ -143,7 +143,7 @@ t.test('no text makes the readers throw, and every answer equals itself', async 
   const fuzz = new LatexFuzz(seed)
   let before = fuzz.next()
   let equal = 0
-  for (let k = 0; k < 1500; k++) {
+  for (let k = 0; k < 700; k++) {
     const text = fuzz.next()
     const truth = readMathTruth(text)
     if (truth) {
@@ -156,5 +156,5 @@ t.test('no text makes the readers throw, and every answer equals itself', async 
     for (const known of read) verifyMath(known, text, how)
     before = text
   }
-  t.ok(equal > 1000, `${equal} of 1500 texts were truths`)
+  t.ok(equal > 460, `${equal} of 700 texts were truths`)
 })

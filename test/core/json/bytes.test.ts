@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { JsonLimitError, noJsonLimits } from '../../../src/core/json/limits.ts'
 import { parseJsonBytes, parseJsonText, UnreadRow } from '../../../src/core/json/text.ts'
@@ -85,7 +86,7 @@ t.test('a long body read in slices equals the same body read at once', async (t)
     return `{${space()}${names.map((name) => `${name}:${space()}${value(depth)}`).join(`,${space()}`)}${space()}}`
   }
   let cut = 0
-  for (let round = 0; round < 80; round++) {
+  for (let round = 0; round < 40; round++) {
     const rows: string[] = []
     if (random() < 0.1) rows.push(JSON.stringify({ response: long.repeat(20) }))
     for (let size = 0; size < 200_000; size += rows.at(-1)?.length ?? 0) rows.push(object(0))
@@ -111,10 +112,11 @@ t.test('a long body read in slices equals the same body read at once', async (t)
       list,
       numbers(),
     ])
-    t.strictSame(await read(body), expected(body), `${body.slice(0, 30)} ... ${body.slice(-30)}`)
+    // tap's own comparison writes both as texts, which takes ten times as long.
+    t.ok(isDeepStrictEqual(await read(body), expected(body)), `${body.slice(0, 30)} ... ${body.slice(-30)}`)
     if (body.length > 100_000) cut += 1
   }
-  t.ok(cut > 50)
+  t.ok(cut > 25)
 })
 
 t.test('a repeated name and `__proto__` are read as JSON.parse reads them', async (t) => {

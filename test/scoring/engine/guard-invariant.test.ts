@@ -106,7 +106,7 @@ const forged =
   /<\|im_(?:start|end)\|>|<\/?think>|\[\/?INST\]|\[\[\s?\d+\s?\]\]|"score"\s?:\s?\d|<\/?score>|[\u200b\u202e\u{e0000}-\u{e007f}]|\p{Cs}/u
 
 t.test("no value can change a prompt's structure or look like a verdict", async (t) => {
-  for (let round = 0; round < 1000; round++) {
+  for (let round = 0; round < 500; round++) {
     const values = [nasty(), nasty(), nasty()] as const
     const { input, prefix } = guardQuestion('generate', asked(values), 'secret', 'id')
     const text = textOf(input)
@@ -118,32 +118,32 @@ t.test("no value can change a prompt's structure or look like a verdict", async 
     if (found !== undefined) t.fail(`SEED=${seed}, round ${round}: ${JSON.stringify(found)}`)
     if (!text.startsWith(literals[0]) || prefix !== literals[0]) t.fail('the constant beginning has moved')
   }
-  t.pass('1000 prompts of three values')
+  t.pass('500 prompts of three values')
 })
 
 t.test('the fast path for ASCII neutralises exactly what the general path does', async (t) => {
   let broken = 0
-  for (let round = 0; round < 700; round++) {
+  for (let round = 0; round < 350; round++) {
     const text = `${nasty()}\n${nasty()}${'a'.repeat(below(2) * 512)}\0${nasty()}`.replace(/[^\0-\x7f]/g, '')
     const alone = neutralised(text, fullGuard, new Set())
     if (alone !== text) broken += 1
     const wide = neutralised(`€\n${text}`, fullGuard, new Set())
     if (wide !== `€\n${alone}`) t.equal(wide, `€\n${alone}`, `SEED=${seed}, round ${round}`)
   }
-  t.ok(broken > 100, `${broken} of 700 texts had something to break`)
+  t.ok(broken > 50, `${broken} of 350 texts had something to break`)
 })
 
 t.test('neutralising is idempotent', async (t) => {
-  for (let round = 0; round < 700; round++) {
+  for (let round = 0; round < 350; round++) {
     const once = neutralised(nasty(), fullGuard, new Set())
     const twice = neutralised(once, fullGuard, new Set())
     if (twice !== once) t.equal(twice, once, `SEED=${seed}, round ${round}`)
   }
-  t.pass('700 texts')
+  t.pass('350 texts')
 })
 
 t.test('siblings share everything before the answer, and no other question shares their key', async (t) => {
-  for (let round = 0; round < 200; round++) {
+  for (let round = 0; round < 100; round++) {
     const [question, reference, a, b] = [nasty(), nasty(), nasty(), nasty()] as const
     const guarded = (answer: string, secret = 'secret') =>
       guardQuestion('generate', asked([question, reference, answer]), secret, 'id')
@@ -156,7 +156,7 @@ t.test('siblings share everything before the answer, and no other question share
       t.fail('the prefix cache would miss')
     if (textOf(guarded(a, 'other').input) === textOf(first.input)) t.fail('the nonce ignores the secret')
   }
-  t.pass('200 questions')
+  t.pass('100 questions')
 })
 
 t.test('questions that differ anywhere have different keys', async (t) => {
