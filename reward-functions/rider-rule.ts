@@ -4,7 +4,7 @@ import { countCodePoints, trimSpace } from '../src/grading/characters.ts'
 import { isBlank } from '../src/grading/index.ts'
 import { isList, isObject, pythonic, same, sameMultiset, typed } from '../src/grading/json/identity.ts'
 import { type JsonValue, readJson } from '../src/grading/json/json.ts'
-import { readPythonList } from '../src/grading/python.ts'
+import { readPythonList } from '../src/grading/python-literal.ts'
 import {
   braceTrim,
   lastTurnReply,

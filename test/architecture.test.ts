@@ -98,6 +98,7 @@ const known = new Map(
 /** Package -> the rooms, or wings, that import it. */
 const packages: Record<string, readonly string[]> = {
   zod: [
+    'grading',
     'contract',
     'trainers',
     'scoring/functions',

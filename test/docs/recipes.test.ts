@@ -9,6 +9,7 @@ for (const page of [
   'recipes/countdown',
   'recipes/geo3k-vlm',
   'recipes/gsm8k',
+  'recipes/instruction-following',
   'recipes/npg-muse',
   'recipes/rider',
   'recipes/step-rewards',

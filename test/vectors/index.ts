@@ -1,5 +1,6 @@
 import { codeVectors } from './code.ts'
 import { gsm8kProgressive } from './gsm8k-progressive.ts'
+import { ifbenchVectors, ifevalgVectors, ifevalVectors } from './instructions.ts'
 import { mathVerifyVectors } from './math-verify.ts'
 import { npgMuseVectors } from './npg-muse.ts'
 import { npgMuseEvaluation } from './npg-muse-eval.ts'
@@ -12,6 +13,9 @@ import { verlWithRms } from './verl-with-rms.ts'
 export const adapters: Readonly<Record<string, Adapter>> = {
   code: codeVectors,
   'gsm8k-progressive': gsm8kProgressive,
+  ifbench: ifbenchVectors,
+  ifeval: ifevalVectors,
+  ifevalg: ifevalgVectors,
   'math-verify': mathVerifyVectors,
   'npg-muse': npgMuseVectors,
   'npg-muse-eval': npgMuseEvaluation,
