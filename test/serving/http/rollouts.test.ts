@@ -104,7 +104,7 @@ const call = { id: 'c1', type: 'function', function: { name: 'weather', argument
 const rollout = [
   { role: 'assistant', content: null, tool_calls: [call] },
   { role: 'tool', content: 'sunny [3]', tool_call_id: 'c1' },
-  { role: 'assistant', content: 'Sunny, 25 degrees: \\boxed{25}' },
+  { role: 'assistant', content: 'It is 25 degrees: \\boxed{25}' },
 ]
 const turns = [
   {
@@ -113,7 +113,7 @@ const turns = [
     toolCalls: [{ id: 'c1', name: 'weather', arguments: { at: 'Bonn' } }],
   },
   { role: 'tool', content: 'sunny [3]', toolCallId: 'c1' },
-  { role: 'assistant', content: 'Sunny, 25 degrees: \\boxed{25}' },
+  { role: 'assistant', content: 'It is 25 degrees: \\boxed{25}' },
 ]
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,cGl4ZWxz' } }
 const asking = (...parts: object[]) => [
@@ -130,7 +130,7 @@ t.test('a rollout of messages arrives whole in a function (spec of rollouts, sec
   const { valid, flags, terms } = await one('shows', { response: rollout, ...facts })
   t.strictSame([valid, flags], [true, []])
   t.match(terms.q.details, {
-    response: 'Sunny, 25 degrees: \\boxed{25}',
+    response: 'It is 25 degrees: \\boxed{25}',
     turns,
     toolCalls: [{ id: 'c1', name: 'weather', arguments: { at: 'Bonn' }, turn: 0, result: 'sunny [3]' }],
     status: 'completed',
@@ -152,7 +152,7 @@ t.test('Python functions read the same', { skip: withoutPython }, async (t) => {
   const { terms } = await one('python', { response: rollout, status: 'tool_limit', environment: { goal: 1 } })
   const { details } = terms.q
   t.match(details, {
-    response: 'Sunny, 25 degrees: \\boxed{25}',
+    response: 'It is 25 degrees: \\boxed{25}',
     status: 'tool_limit',
     environment: '{"goal": 1}',
   })
@@ -163,7 +163,7 @@ t.test('Python functions read the same', { skip: withoutPython }, async (t) => {
       tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: { at: 'Bonn' } } }],
     },
     { role: 'tool', content: 'sunny [3]', tool_call_id: 'c1' },
-    { role: 'assistant', content: 'Sunny, 25 degrees: \\boxed{25}' },
+    { role: 'assistant', content: 'It is 25 degrees: \\boxed{25}' },
   ])
   t.match(JSON.parse(String(details.tool_calls)), [{ name: 'weather', result: 'sunny [3]' }])
   const text = await one('python', { response: 'a' })
