@@ -34,7 +34,7 @@ export const sandboxFusion: SandboxBackend = {
     const wanted = new Map<string, unknown>()
     for (const { expected } of cases) {
       if (!expected || !('python' in expected) || wanted.has(expected.python)) continue
-      const answer = await ask(question(setup, { value: expected.python }, limitsOf({}), null))
+      const answer = await ask(question(setup, { value: expected.python, alone: 'yes' }, limitsOf({}), null))
       if (answer === null || answer.ended !== 'ok' || !sameValues(answer.value, answer.value))
         throw new NoExpectedValue()
       wanted.set(expected.python, answer.value)
@@ -162,6 +162,7 @@ function zygoteParts(): string {
     between('PRELUDE = """', 'RECURSION ='),
     between('class LookupMissing', 'def replace_open'),
     between('def encode(', '# ---'),
+    between('def add_prelude', 'if __name__ =='),
   ].join('\n')
 }
 
@@ -172,7 +173,7 @@ function zygoteParts(): string {
 function harness(program: string, input: CaseMessage, tag: string): string {
   parts ??= zygoteParts()
   const { stdin, ...rest } = input
-  return `import json, os, sys, threading, traceback
+  return `import builtins, json, os, sys, threading, traceback
 ${parts}
 def run():
     source, case, tag = ${pythonText(program)}, json.loads(${pythonText(JSON.stringify(rest))}), ${pythonText(tag)}
@@ -191,9 +192,7 @@ def run():
         put(1, "\\n" + tag + " " + value + "\\n")
         put(2, tag)
         leave(code & 0xFF)
-    names = {}
-    exec(compile(PRELUDE, "prelude", "exec"), names)
-    names.update(__name__="__main__", __doc__=None, __package__=None)
+    names = add_prelude()
     try:
         code = compile(source, "program.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):

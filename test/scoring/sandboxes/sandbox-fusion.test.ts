@@ -164,6 +164,12 @@ t.test(
       ],
       ['def f(x): return x', { check: 'assert f(1) == 2' }, { ended: 'exception', passed: false }],
       ['import sys\nsys.exit(0)', { check: 'assert False' }, { passed: false }],
+      ['pass', { value: 'gcd(4, 6)', expected: { python: 'math.gcd(4, 6)' } }, { passed: false }],
+      [
+        'from math import gcd',
+        { value: 'gcd(4, 6)', expected: { python: 'math.gcd(4, 6)' } },
+        { passed: true },
+      ],
     ]
     for (const [program, wanted, result] of table)
       t.match(await runOn(sandbox, [wanted], program), { result: { cases: [result] } }, program)
