@@ -1,7 +1,7 @@
-import { join } from 'node:path'
 import t from 'tap'
 import { startSimulatedServer } from '../../src/simulator/server.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { fixtureFunctions } from '../support/gateway.ts'
 import { Replica, startBalancer, startHaproxy, withoutHaproxy } from '../support/replicas.ts'
 
 /** Trainers a proxy, each with one sample under way; more for a figure than for a test. */
@@ -53,7 +53,7 @@ t.test('two replicas behind one address', async (t) => {
     }),
   })
   const ports = await freePorts(2)
-  const args = ['--config', folder, '--reward-functions', join('test/fixtures/functions')]
+  const args = ['--config', folder, '--reward-functions', fixtureFunctions]
   const replicas = ports.map((port) => new Replica(t, port, args))
   await Promise.all(replicas.map((replica) => replica.start()))
   const proxies = [await startBalancer(t, ports)]
