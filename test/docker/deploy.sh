@@ -15,6 +15,7 @@ export GOBIN=$tools/bin
 
 echo '== kubernetes'
 "$tools/bin/kustomize" build docker/kubernetes >"$work/built.yaml"
+"$tools/bin/kustomize" build docker/sandbox >"$work/sandbox.yaml"
 # As the base of an overlay: another image, another namespace, a config of one's own.
 mkdir "$work/overlay"
 cp -r docker/kubernetes "$work/base"
@@ -32,7 +33,7 @@ echo 'models: {}' >"$work/overlay/gateway.yaml"
 grep -q 'image: registry.example/reward-gateway:1' "$work/overlaid.yaml"
 grep -q 'models: {}' "$work/overlaid.yaml"
 for version in 1.29.0 1.37.0; do
-  "$tools/bin/kubernetes-validate" --strict --quiet -k "$version" "$work/built.yaml" "$work/overlaid.yaml"
+  "$tools/bin/kubernetes-validate" --strict --quiet -k "$version" "$work/built.yaml" "$work/overlaid.yaml" "$work/sandbox.yaml"
 done
 echo "$(grep -c '^kind:' "$work/built.yaml") resources"
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { parse as parseOptions } from '../../src/cli/options.ts'
+import { command as sandboxCommand } from '../../src/cli/serve/sandbox.ts'
 import { simulateOptions } from '../../src/cli/serve/simulate.ts'
 import { configTexts, readConfigs } from '../../src/scoring/plan/configs.ts'
 import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
@@ -75,6 +76,35 @@ t.test('all that the image copies reaches its build', async (t) => {
     t.ok(existsSync(path), path)
     t.ok(sent.includes(`!${path.split('/')[0]}`), path)
   }
+})
+
+t.test('the image holds the Python files that the package runs', async (t) => {
+  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] }
+  const folders = files.filter((file) => file.endsWith('.py')).map((file) => file.replace(/\/\*\*.*$/, ''))
+  t.ok(folders.length > 1)
+  for (const path of folders) t.match(dockerfile, new RegExp(`^COPY ${path}[/ ]`, 'm'), path)
+})
+
+t.test('servers of programs start with options that exist, write nothing and reach nothing', async (t) => {
+  const { options } = sandboxCommand
+  const parsed = (words: readonly string[]) =>
+    parseOptions(words, options, { command: 'sandbox', takesPositionals: false }).values
+  const pods = parse(read('sandbox/deployment.yaml')).spec.template.spec
+  const [container] = pods.containers
+  const [name, ...rest] = container.args as string[]
+  t.equal(name, 'sandbox')
+  const values = parsed(rest) as Readonly<Record<string, unknown>>
+  t.equal(values['key-env'], container.env[0].name)
+  t.equal(values.port, container.ports[0].containerPort)
+  t.ok(pods.terminationGracePeriodSeconds > Number(values['grace-s']))
+  t.match(container.securityContext, { readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } })
+  t.match(pods, { automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } })
+  t.same(parse(read('sandbox/network-policy.yaml')).spec.egress, [])
+  const unit = read('sandbox/reward-gateway-sandbox.service')
+  const [, line = ''] = /^ExecStart=\/usr\/bin\/env reward-gateway sandbox (.*)$/m.exec(unit) ?? []
+  const served = parsed(line.split(' ')) as Readonly<Record<string, unknown>>
+  t.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) > Number(served['grace-s']))
+  t.match(unit, `${served['key-env']}=`)
 })
 
 t.test('the demo has three judges whose names and addresses its config asks for', async (t) => {

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import type { CaseResult, Execution, ProgramCase } from '../../../src/contract/execution.ts'
 import { systemClock } from '../../../src/core/clock.ts'
@@ -6,8 +7,8 @@ import { GatewayError } from '../../../src/core/errors.ts'
 import { LocalSandbox } from '../../../src/scoring/sandboxes/local-sandbox.ts'
 import type { SandboxEvents } from '../../../src/scoring/sandboxes/sandbox.ts'
 import { localConfig } from '../../../src/scoring/sandboxes/sandbox-config.ts'
-import { Zygote } from '../../../src/scoring/sandboxes/zygote.ts'
 import { withoutPython } from '../../support/python.ts'
+import { zygotes } from '../../support/sandbox.ts'
 
 const limits = { cpuSeconds: 2, wallSeconds: 3, memoryMb: 256 }
 
@@ -239,18 +240,43 @@ t.test('without confinement the same programs reach it, so the test can fail', {
       )
 })
 
-t.test('without namespaces, Landlock and seccomp hold alone', { skip }, async (t) => {
-  const zygote = new Zygote('python3', 'landlock')
-  t.teardown(() => zygote.kill())
-  const { level, open: doors } = await zygote.greeting()
-  if (level !== 'landlock') return void t.pass('this kernel has no Landlock')
-  t.same(doors, [])
-  for (const [what, program] of Object.entries(escapes)) {
-    await zygote.exchange({ program, cpu_s: 2, wall_s: 3, memory_mb: 256, output_bytes: 65_536 })
-    const { stdout } = (await zygote.exchange({ stdin: '' })) as { stdout: string }
-    t.equal(stdout, '', what)
-    zygote.tell({ end: true })
+/** Starts Python under the rules of Docker's default profile: no namespaces, no mounts. */
+const inContainer = `#!/usr/bin/env python3
+import ctypes, os, struct, sys
+column = {"x86_64": 0, "aarch64": 1}[os.uname().machine]
+refused = [(272, 97), (165, 40), (166, 39), (308, 268), (155, 41)]
+code = [(0x20, 0, 0, 0)]
+for numbers in refused:
+    code += [(0x15, 0, 1, numbers[column]), (0x06, 0, 0, 0x00050001)]
+code += [(0x15, 0, 1, 435), (0x06, 0, 0, 0x00050026)]
+code += [(0x15, 0, 3, (56, 220)[column]), (0x20, 0, 0, 16), (0x45, 0, 1, 0x7E020000), (0x06, 0, 0, 0x00050001)]
+code += [(0x06, 0, 0, 0x7FFF0000)]
+packed = b"".join(struct.pack("HBBI", *line) for line in code)
+class Filter(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl(38, 1, 0, 0, 0)
+if libc.prctl(22, 2, ctypes.byref(Filter(len(code), packed)), 0, 0) != 0:
+    sys.exit("no filter")
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+`
+
+t.test("under a container's profile, Landlock and seccomp confine alone", { skip }, async (t) => {
+  const folder = t.testdir({ python3: inContainer })
+  chmodSync(join(folder, 'python3'), 0o755)
+  const sandbox = open({ python: join(folder, 'python3') })
+  const refusal = await sandbox.open().catch((error: GatewayError) => error)
+  if (refusal instanceof GatewayError) {
+    t.match(refusal, { code: 'RG_CONFIG_INVALID', message: /no Landlock/ })
+    t.comment('level landlock is absent: this kernel has no Landlock')
+    return
   }
+  t.match(refusal, { isConfined: true, text: /^programs run with Landlock and seccomp \(no namespaces/ })
+  for (const [what, program] of Object.entries(escapes)) {
+    const { passed } = await only(sandbox, program, { stdin: '', expected: { stdout: 'escaped' } })
+    t.equal(passed, false, what)
+  }
+  t.ok((await only(sandbox, 'print(1)', { stdin: '', expected: { stdout: '1' } })).passed, 'others run')
 })
 
 t.test('a case knows nothing of the cases before it', { skip }, async (t) => {
@@ -297,10 +323,6 @@ t.test('a process that dies costs no verdict, and one that always dies is no zer
   t.match(lost, { failure: { kind: 'sandbox_unreachable', retryable: true } })
   await t.rejects(broken.greeting(), { code: 'RG_CONFIG_INVALID' })
 })
-
-/** Children of this process that run programs. */
-const zygotes = (): number[] =>
-  readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').map(Number)
 
 t.test('a request that ends takes its program with it, waiting or running', { skip }, async (t) => {
   const sandbox = open()
