@@ -5,9 +5,9 @@ import { cheapRule, openTarget } from './run.ts'
 const target = await openTarget(cheapRule)
 t.teardown(() => target.stop())
 
-const [few, many] = [1000, 16_000]
-/** Of the processor time of a row among many to that of a row among few: 1 where the cost is linear, 16 where it is quadratic. A cache that holds few rows and not many accounts for the rest. */
-const mostGrowth = 2.5
+const [few, many] = [1000, 8000]
+/** Of the processor time of a row among many to that of a row among few: 1 where the cost is linear, 8 where it is quadratic. A cache that holds few rows and not many accounts for the rest. */
+const mostGrowth = 2
 const tries = 4
 
 const native = (row: (index: number) => string, reward = 'rule') => ({
