@@ -29,9 +29,12 @@ export default defineRule({
   }),
   range: [0, 1],
   score({ sample: { prompt, response, dataSource = '' }, truth, options: { mode, after } }) {
-    const readValue = (line: string) => wizValue(dataSource, line, promptText(prompt))
+    const question = promptText(prompt)
+    const readValue = (line: string) => wizValue(dataSource, line, question)
     const answer =
-      mode === 'strict' ? strictAnswer(response, after, readValue) : publishedAnswer(response, after)
+      mode === 'strict'
+        ? strictAnswer(response, after, readValue, question)
+        : publishedAnswer(response, after)
     if (answer === null || answer === '') return { value: 0, details: { reason: 'no answer' } }
     if (mode === 'strict')
       return graded(strictWizVerdict(dataSource, truth, answer, promptText(prompt)), answer)
@@ -53,8 +56,9 @@ function strictAnswer(
   response: string,
   after: AnswerMark,
   readValue: (line: string) => string | null,
+  question: string,
 ): string | null {
-  if (after === 'hashes') return committedLine(response, readValue)
+  if (after === 'hashes') return committedLine(response, readValue, question)
   const box = boxedText(response)
   return box === null ? null : latexText(box.replaceAll('\\boxed{', '{'))
 }

@@ -19,7 +19,7 @@ export default defineRule({
   score({ sample: { prompt, response, dataSource = '' }, truth, options: { mode } }) {
     if (mode === 'published') return Number(publishedWizVerdict(dataSource, truth, response) ?? false)
     const question = promptText(prompt)
-    const answer = committedLine(response, (line) => wizValue(dataSource, line, question))
+    const answer = committedLine(response, (line) => wizValue(dataSource, line, question), question)
     if (answer === null) return { value: 0, details: { reason: 'no ### after the thinking' } }
     const isRight = strictWizVerdict(dataSource, truth, answer, question)
     return { value: Number(isRight), details: { extracted: answer.trim().slice(0, 500) } }

@@ -1,5 +1,6 @@
 import type { AnswerKind, FinalAnswer, Reading } from './final-answer.ts'
 import { finalAnswer, objectionAround, unreal } from './final-answer.ts'
+import { hasForeignWords } from './known-words.ts'
 import { leadIn, leadWithin } from './lead-in.ts'
 import { undressed } from './legible.ts'
 
@@ -24,7 +25,12 @@ const article = new RegExp(`^[\\s*_$([]*(?:A\\s+(?!${noNoun})|I\\s+)[a-z]`)
 function choiceKind(labels: readonly string[], question: string): AnswerKind<string> {
   return {
     ...(question === '' ? {} : { question }),
-    read: (whole) => readChoice(whole, labels, question),
+    read(whole, isClosed) {
+      const found = readChoice(whole, labels, question)
+      if ('reason' in found || !isClosed || question === '') return found
+      const [clause = ''] = found.rest.split(/[.!?。;,:(\n=]|\b(?:because|since|as|where|given|not)\b/, 1)
+      return hasForeignWords(clause, question) ? { reason: 'extended' } : found
+    },
     same: (a, b) => a === b,
     another(text, answer) {
       const [, bracketed, bare] =

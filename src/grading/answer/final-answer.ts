@@ -6,6 +6,7 @@ import { hasForeignWords } from './known-words.ts'
 import { disownsNext, isDisowned, isUnable, leadIn, leadingSentence, leadWithin } from './lead-in.ts'
 import { legible } from './legible.ts'
 import { type Place, type PlaceKind, placesOf } from './places.ts'
+import { isMocked, isUnderstood } from './understood.ts'
 import { isWithdrawn } from './withdrawal.ts'
 import type { Another, Objection } from './wording.ts'
 
@@ -210,10 +211,7 @@ export function objectionAround<V>(
     const stray = strays(text, place, before, kind.question)
     if (stray !== null) return stray
   }
-  const ahead =
-    announced === ''
-      ? before
-      : before.slice(0, before.length - (opening.exec(before.slice(-30))?.[0].length ?? 0))
+  const ahead = announced === '' ? before : withoutOpening(before)
   if (
     disownsNext(ahead, kind.question ?? '') ||
     isUnable(before) ||
@@ -247,7 +245,10 @@ export function objectionAround<V>(
   const later = place.isClosed ? after : `${rest}${following}`
   const start = later.search(/[.!?。！？\n]|;\s/)
   if (start >= 0 && isWithdrawn(later.slice(start).replace(/^;/, '\n'), another)) return 'withdrawn'
-  return loneLater(later, another) ? 'several_answers' : null
+  if (loneLater(later, another)) return 'several_answers'
+  if (kind.question === undefined || start < 0 || !/\S\s+\S+\s+\S/.test(kind.question)) return null
+  const told = { question: kind.question, work: text.slice(0, place.end) }
+  return isUnderstood(later.slice(start), told, another) ? null : 'withdrawn'
 }
 
 /** A clause before an answer that would only hold in another case. */
@@ -262,13 +263,28 @@ const isUnreal = (before: string, announced: string, rest: string): boolean =>
       )
     : /^[\s*_)\]"'”’$]*(?:[A-Z]\)?\s+)?would\s+(?:be|have\s+been)\b/.test(rest) && unreal.test(before)
 
+/** A label, or a condition, right before an announcement. */
+const labelled = /(?:^|[\n.!?])[\s*_#>-]*([^\n.!?:]{1,80}:|(?:Were|Had)\s[^\n.!?]{1,80},)[\s*_]*$/u
+/** What names another answer than the best. */
+const lesser = /\b(?:second|third|next)[- ](?:best|choice)\b|\brunner[- ]up\b|^\W*(?:Were|Had)\s[^.!?]*,\W*$/i
+
+const withoutOpening = (before: string): string =>
+  before.slice(0, before.length - (opening.exec(before.slice(-30))?.[0].length ?? 0))
+
 /** Whether the sentence around a mark has words that neither state a result nor are the question's. */
 function strays(text: string, place: Place, before: string, question: string): Objection | null {
   const sentence = leadingSentence(text.slice(Math.max(0, place.start - 400), place.start))
   // What an announcement follows in its own line may give a reason.
   const lead =
     place.kind !== 'phrase' || /\n[\s*_#]*$/.test(before) ? sentence : sentence.replace(/^.*[,:;—]/, '')
+  const [, label = ''] = place.kind === 'phrase' ? (labelled.exec(withoutOpening(before)) ?? []) : []
+  if (label !== '' && (hasForeignWords(label, question) || lesser.test(label))) return 'denied'
+  if (lesser.test(sentence)) return 'denied'
   if (lead !== '' && hasForeignWords(lead, question)) return 'denied'
+  if (
+    isMocked(place.isClosed ? place.text : text.slice(place.from, place.from + 200).replace(/\n[\s\S]*/, ''))
+  )
+    return 'doubted'
   if (!place.isClosed) return null
   const after = text.slice(place.end, place.end + 300).replace(/^(?:\s?(?:\\[\])]|\$|\*+|[}_)"'”’]))+/, '')
   const [rest = ''] = after.split(

@@ -42,7 +42,7 @@ const leading = new Set(
   begin aligned align array cases cdot frac quad qquad hline implies hspace vspace leq
   solve solved solving solves working calculation calculations computation reasoning everything putting together
   indeed clearly easily simply directly immediately obviously certainly definitely yes okay ok alright great
-  surely sure thing gladly course absolutely bottom line tl dr recap count
+  response reply surely sure thing gladly course absolutely bottom line tl dr recap count
   product quotient ratio percentage perimeter area volume length width height distance speed rate age weight profit
   loss income change discount share shares mass temperature average
   document documents passage context source sources search article page according option options choice choices letter matches
@@ -64,9 +64,11 @@ const foreign = new Set(
 )
 const counting = new Set(numberWords.filter((word) => word !== 'and'))
 
-const wordPattern = /[\p{L}\p{M}]+(?:['’][\p{L}]+)*/gu
+/** A word with its apostrophes. */
+export const wordPattern = /[\p{L}\p{M}]+(?:['’][\p{L}]+)*/gu
 const reasonFollows = /\b(?:because|since|as)\b|[=(]/i
-const stemOf = (word: string): string =>
+/** A word without the endings of its forms. */
+export const stemOf = (word: string): string =>
   word.length > 4 ? word.replace(/(?:['’]s|ies|es|s|ed|ing|y)$/, '') : word.replace(/(?:['’]s|s)$/, '')
 
 /**
@@ -92,14 +94,24 @@ export function hasStrayWords(marked: string, rest: string, value: Fraction, que
   if (count(before, isStray) > spare || (singular.test(last) && !isAsked(last))) return true
   // "two hundred 49", "one thousand (49)"
   if (/\d/.test(marked) && before.some((word) => counting.has(word)) && !states(before, value)) return true
+  if (/^(?:was|were)$/.test(all[0] ?? '')) return true
   if (asks.test(marked) || (spare === 0 && hasForeignBracket(rest, question))) return true
   // One word may name what is counted.
-  const isNamed = /^[\s*_)$]*\p{L}/u.test(rest) && !after.some((word) => relating.test(word) && isStray(word))
+  const isNamed =
+    /^[\s*_)$]*\p{L}/u.test(rest) &&
+    !after.some(
+      (word) =>
+        isStray(word) &&
+        (relating.test(word) || (after.length === 1 && word.length > 1 && !plural.test(word))),
+    )
   return count(after, isStray) > spare + (isNamed ? 1 : 0)
 }
 
+/** A name of several things, or of a mass of them. */
+const plural = /(?:[^s]s|men|people|children|feet|fish|sheep|deer|money|[^\0-\x7f])$/
 /** No names of things. */
-const relating = /^(?:ago|below|above|under|less|fewer|than|last|next|back|until|till|formerly)$/
+const relating =
+  /^(?:feels|looks|seems|sounds|says|thinks|ago|below|above|under|less|fewer|than|last|next|back|until|till|formerly)$/
 /** Before a number, one of these makes a name of it: `the year 42`. */
 const singular = /^(?:year|month|week|day|hour|minute|second|age|time|way)$/
 const asks =
@@ -122,9 +134,14 @@ function states(words: readonly string[], { numerator, denominator }: Fraction):
   return end === words.length && value === numerator && denominator === 1n
 }
 
+/** Whether a word states a result or leads to one, in English or another language. */
+export const isKnownWord = (word: string): boolean =>
+  stating.has(word) || leading.has(word) || counting.has(word) || foreign.has(word)
+
 const count = <T>(all: readonly T[], holds: (one: T) => boolean): number => all.filter(holds).length
 
-const english =
+/** Words that only English has. */
+export const englishWords =
   /(?<![\p{L}])(?:the|is|are|was|were|of|to|it|that|this|these|my|our|so|we|has|have|what|how|if|not|with|one|you|they|by|an|for|on|at|your|would|could|had)(?![\p{L}])/iu
 const isForeign =
   /[^\0-\x7f]|(?<![\p{L}])(?:el|los|las|un|una|del|que|es|son|por|para|con|lo|al|su|le|les|du|et|est|sont|par|pour|dans|ce|elle|nous|der|das|und|ist|sind|ein|eine|zu|mit|wir|gli|di|sono|per|che|os|um|uma|da|em|luego|donc|quindi|damit|folglich|quedan|reste|restano)(?![\p{L}])/iu
@@ -143,14 +160,12 @@ const named =
 export function hasForeignWords(sentence: string, question: string, spare = 0): boolean {
   const plain = sentence.replace(/\([^()]{0,200}\)/g, ' ')
   const all = plain.replace(harmless, ' ').toLowerCase().match(wordPattern) ?? []
-  const isKnown = (word: string): boolean =>
-    stating.has(word) || leading.has(word) || counting.has(word) || foreign.has(word)
-  const unknown = all.filter((word) => !isKnown(word) && /^[a-z'’]+$/.test(word))
+  const unknown = all.filter((word) => !isKnownWord(word) && /^[a-z'’]+$/.test(word))
   if (unknown.length <= spare) return false
-  if (all.length > 2 && !english.test(plain) && isForeign.test(plain)) return false
+  if (all.length > 2 && !englishWords.test(plain) && isForeign.test(plain)) return false
   const asked = new Set(question.toLowerCase().match(wordPattern)?.map(stemOf))
   const strays = unknown.filter((word) => !asked.has(stemOf(word)))
-  const shared = new Set(all.filter((word) => !isKnown(word) && asked.has(stemOf(word)))).size
+  const shared = new Set(all.filter((word) => !isKnownWord(word) && asked.has(stemOf(word)))).size
   const allowed =
     (question === '' ? 2 : shared >= 3 ? 2 : shared >= 1 ? 1 : 0) +
     (named.test(plain) && !/\b(?:the|my|this|that|which)\s+answer\b/i.test(plain) ? 2 : 0)

@@ -18,7 +18,8 @@ export const list = (words: string): string => words.trim().split(/\s+/).join('|
 export const apostrophe = `['’‘\`]`
 export const negation = `(?:${list('not never neither nor cannot nope ain.t')}|\\w{2,9}n${apostrophe}t)`
 const falseWords = 'wrong incorrect false untrue invalid mistaken'
-const doubtWords = 'maybe perhaps possibly probably presumably supposedly unsure unknown guess guessing'
+const doubtWords =
+  'hopefully maybe perhaps possibly probably presumably supposedly unsure unknown guess guessing'
 export const falsity = `(?:${list(`${falseWords} erroneous impossible bogus absurd inaccurate
   unacceptable unlikely doubtful questionable uncertain unclear fake nonsense rejected excluded eliminated refuted
   disproved retracted withdrawn unsupported implausible fictitious made-up made_up off falsch faux falso incorrecto неверно 错 错误 不对 不正确`)})`

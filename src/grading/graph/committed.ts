@@ -1,5 +1,7 @@
 import { firstTurn, withoutComments } from '../answer/final-answer.ts'
-import { disownsNext, isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
+import { hasForeignWords } from '../answer/known-words.ts'
+import { disownsNext, isDisowned, leadIn, leadingSentence, leadWithin } from '../answer/lead-in.ts'
+import { isMocked, isUnderstood } from '../answer/understood.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
 import { isHedged } from '../answer/wording.ts'
 import { answerAt } from '../answer-place.ts'
@@ -8,7 +10,7 @@ import { isPartOfFormula } from '../math/around.ts'
 import { readDecimal } from '../number-answer.ts'
 import { afterThink } from '../tags.ts'
 import { isUnreal } from './lists.ts'
-import { type AnswerMark, afterHashes, inBrackets, isStray, withoutFinalMarks } from './wiz.ts'
+import { type AnswerMark, afterHashes, graphWords, inBrackets, isStray, withoutFinalMarks } from './wiz.ts'
 
 /** The list in the last box after the thinking, without LaTeX. '' if there is none. */
 export function strictBoxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
@@ -49,13 +51,18 @@ function holdsOneList(text: string): boolean {
  * The first line after the last `###` after the thinking. null: none, or the text around it denies it or takes it back.
  * Comments are not read.
  */
-export function committedLine(response: string, readValue?: (line: string) => string | null): string | null {
+export function committedLine(
+  response: string,
+  readValue?: (line: string) => string | null,
+  question = '',
+): string | null {
   const answered = afterThink(response) ?? ''
   if (isDisowned(response) || isDisowned(answered)) return null
   const shown = firstTurn(withoutComments(answered))
   const found = afterHashes(shown)
   const before = shown.slice(0, shown.length - (found?.length ?? 0) - 3)
-  if (found === null || leadIn(before) !== null || disownsNext(before, '')) return null
+  if (found === null || leadIn(before) !== null || disownsNext(before, question)) return null
+  if (question !== '' && hasForeignWords(leadingSentence(before), `${question} ${graphWords}`)) return null
   const line = shown.slice(0, hashesStart(shown, shown.length - found.length))
   // The mark is no part of a formula, a word or a list, and stands behind no other one in its line.
   const own = line.slice(line.lastIndexOf('\n') + 1)
@@ -71,7 +78,10 @@ export function committedLine(response: string, readValue?: (line: string) => st
   const value = readValue?.(answer) ?? null
   const rest = text.slice(end, end + longestRest)
   const later = value === null ? withLists(rest, answer) : withValues(rest, value)
-  if (isWithdrawn(later, (next) => sortOf(next, value))) return null
+  const another = (next: string) => sortOf(next, value)
+  if (isWithdrawn(later, another) || isMocked(answer)) return null
+  const told = { question: `${question} ${graphWords}`, work: `${before}\n${answer}` }
+  if (question !== '' && !isUnderstood(later, told, another)) return null
   return value !== null && isContradicted(before, value, readValue) ? null : answer
 }
 

@@ -187,7 +187,8 @@ function committedWord(answer: string, question: string): 'yes' | 'no' | null {
   return begins && !isHedged(own) ? word : null
 }
 
-const graphWords = `weight path shortest longest maximum minimum max min least largest fewest heaviest lightest contain contains flow node vertex vertices edge sum distance length
+/** Words of answers about graphs. */
+export const graphWords = `weight path shortest longest maximum minimum max min least largest fewest heaviest lightest contain contains flow node vertex vertices edge sum distance length
   triangle graph network between from through via cycle capacity interconnected topology topological sorting question
   found conclude conclusion respond response yes no definitely clearly certainly simply obviously following`
 
