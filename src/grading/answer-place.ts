@@ -1,10 +1,5 @@
-import {
-  type AnswerKind,
-  type AnswerPlace,
-  answerPlaces,
-  finalAnswer,
-  withoutEnd,
-} from './answer/final-answer.ts'
+import { type AnswerKind, type AnswerPlace, answerPlaces, finalAnswer } from './answer/final-answer.ts'
+import { withoutEnd } from './answer/shown.ts'
 import { isBlank, trimSpace } from './characters.ts'
 import { afterThink } from './tags.ts'
 

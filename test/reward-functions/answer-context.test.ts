@@ -279,6 +279,42 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       ],
     },
   ],
+  'what follows an answer is understood, or the answer does not count': [
+    {
+      read: asked,
+      truth: '42',
+      refused: [
+        '6 * 7 = 42\n#### 42\n\nCtrl+Z.',
+        '6 * 7 = 42\n#### 42\n\nUndo that.',
+        '6 * 7 = 42\n#### 42\n\nGrade: F',
+        '6 * 7 = 42\n#### 42\n\nDo not submit.',
+        '6 * 7 = 42\n#### 42\n\nBack to square one.',
+        '6 * 7 = 42\n#### 42\n\nThe sum does not balance.',
+        '6 * 7 = 42\n#### 42\n\nLocking in 43.',
+        '6 * 7 = 42\n#### 42\n\nEveryone else got 43.',
+        '6 * 7 = 42\n#### 42\n\n=> 43',
+        '6 * 7 = 42\n#### 42\n\nDat klopt niet.',
+        '6 * 7 = 42\n#### 42\n\nИтог неправильный.',
+        'In a parallel universe: The answer is 42.',
+        'Lucky number: The answer is 42.',
+        '\\boxed{42 🎲}',
+        '#### 42 on paper only',
+        '#### was 42',
+      ],
+      paid: [
+        '6 * 7 = 42\n#### 42\n\nHope this clears things up!',
+        '6 * 7 = 42\n#### 42\n\nQ.E.D.',
+        '6 * 7 = 42\n#### 42 🎉\n\nKeep practicing!',
+        '6 * 7 = 42\n#### 42\n\nA common mistake is to stop at 6.',
+        '6 * 7 = 42\n#### 42\n\nUnlike 41, this value uses all the facts.',
+        '6 * 7 = 42\n#### 42\n\nMaya has 6 bags with 7 apples each.',
+        '6 * 7 = 42\n#### 42\n\nNo calculator is needed for that.',
+        'Maya tiene 6 bolsas con 7 manzanas.\n#### 42\n\n¡Espero que te sirva!',
+        '我们计算 6 * 7 = 42。\n#### 42\n\n希望对你有帮助！',
+        'Working it out: The answer is 42.',
+      ],
+    },
+  ],
   'two marked answers need words that lead from one to the other': [
     {
       read: numeric,
@@ -402,6 +438,10 @@ for (const [promise, rows] of Object.entries(cases))
 
 t.test('reading a box is linear', async (t) => {
   nearLinear(t, (text) => numeric(`\\boxed{${text}42}`, '42'))
+})
+
+t.test('reading what follows an answer is linear', async (t) => {
+  nearLinear(t, (text) => asked(`\\boxed{42}\n${text}`, '42'))
 })
 
 t.test('reading a letter in a box is linear', async (t) => {

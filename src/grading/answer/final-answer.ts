@@ -6,6 +6,7 @@ import { hasForeignWords } from './known-words.ts'
 import { disownsNext, isDisowned, isUnable, leadIn, leadingSentence, leadWithin } from './lead-in.ts'
 import { legible } from './legible.ts'
 import { type Place, type PlaceKind, placesOf } from './places.ts'
+import { firstTurn, withoutComments, withoutEnd } from './shown.ts'
 import { isMocked, isUnderstood } from './understood.ts'
 import { isWithdrawn } from './withdrawal.ts'
 import type { Another, Objection } from './wording.ts'
@@ -99,65 +100,6 @@ export function finalAnswer<V>(
   const objection = contradiction(text, places, last, found.answer, kind)
   if (objection !== null) return { reason: objection, kind: place.kind }
   return { answer: found.answer, kind: place.kind, tail: countCodePoints(text.slice(place.start)) }
-}
-
-const endToken = /^<(?:[|｜][\w▁-]{1,30}[|｜]|\/s|eos|end_of_turn|pad|im_end)>$/
-
-/** A text without the tokens with which a model ends, where the trainer keeps them: `</s>`, `<|im_end|>`. Linear. */
-export function withoutEnd(text: string): string {
-  let end = text
-  for (;;) {
-    const open = end.lastIndexOf('<')
-    if (open < 0 || !endToken.test(end.slice(open, open + 40).trimEnd())) return end
-    end = end.slice(0, open).trimEnd()
-  }
-}
-
-const answerMark = /#{4,}[ \t]*\S|\\boxed\s*\{|<\/answer>|\bfinal answer is\b/i
-const nextTurn =
-  /\n[ \t]*(?:#{1,3}[ \t]*)?(?:Question|Q|Problem|Human|User|Instruction)[ \t]*\d{0,3}[ \t]*:[ \t]*\S/
-
-/** A token that ends a turn, or the words with which a chat template begins another one. */
-const turnEnd =
-  /<(?:[|｜](?:im_end|im_start|eot_id|eom_id|end|endoftext|end_of_text|start_header_id|user|assistant|end▁of▁sentence|User|Assistant)[|｜]|\/s|end_of_turn|start_of_turn)>|\[\/?INST\]/
-const turnStart = /^\s*(?:<[|｜]\w+[|｜]>|<start_of_turn>)(?:assistant|model)?(?:<[|｜]\w+[|｜]>)?/
-
-/**
- * A text up to the end of its turn: a token that ends one, or the next question if an answer is marked before it. Base
- * models go on with questions and answers of their own. Linear.
- */
-export function firstTurn(text: string): string {
-  const from = turnStart.exec(text)?.[0].length ?? 0
-  const end = text.slice(from).search(turnEnd)
-  const turn = end < 0 ? text : text.slice(0, from + end)
-  const marked = turn.search(answerMark)
-  const next = marked < 0 ? -1 : turn.slice(marked).search(nextTurn)
-  return next < 0 ? turn : turn.slice(0, marked + next)
-}
-
-const comments: readonly (readonly [string, string])[] = [
-  ['<!--', '-->'],
-  ['\\begin{comment}', '\\end{comment}'],
-  ['\\iffalse', '\\fi'],
-  ['[//]:', '\n'],
-  ['[comment]:', '\n'],
-]
-
-/** A text without the comments of HTML, LaTeX and Markdown, which a reader does not see. Linear. */
-export function withoutComments(text: string): string {
-  return comments.reduce((kept, [open, close]) => without(kept, open, close), text)
-}
-
-function without(text: string, opening: string, closing: string): string {
-  let kept = ''
-  let at = 0
-  for (let open = text.indexOf(opening); open >= 0; open = text.indexOf(opening, at)) {
-    const end = text.indexOf(closing, open + opening.length)
-    if (end < 0 && closing !== '\n') break
-    kept += `${text.slice(at, open)} `
-    at = end < 0 ? text.length : end + (closing === '\n' ? 0 : closing.length)
-  }
-  return at === 0 ? text : kept + text.slice(at)
 }
 
 const wholePlace = (text: string): Place => ({

@@ -77,7 +77,10 @@ export const stemOf = (word: string): string =>
  */
 export function hasStrayWords(marked: string, rest: string, value: Fraction, question: string): boolean {
   const all = undressed(marked).toLowerCase().match(wordPattern) ?? []
-  const [ending = ''] = rest.toLowerCase().split(reasonFollows, 1)
+  const [ending = ''] = rest
+    .toLowerCase()
+    .replace(/\b(?:in|at)\s+the\s+end\b/, ' ')
+    .split(reasonFollows, 1)
   const after = ending.match(wordPattern) ?? []
   const before = all.slice(0, all.length - (rest.match(wordPattern) ?? []).length)
   let asked: ReadonlySet<string> | null = null
@@ -96,17 +99,23 @@ export function hasStrayWords(marked: string, rest: string, value: Fraction, que
   if (/\d/.test(marked) && before.some((word) => counting.has(word)) && !states(before, value)) return true
   if (/^(?:was|were)$/.test(all[0] ?? '')) return true
   if (asks.test(marked) || (spare === 0 && hasForeignBracket(rest, question))) return true
-  // One word may name what is counted.
-  const isNamed =
-    /^[\s*_)$]*\p{L}/u.test(rest) &&
-    !after.some(
-      (word) =>
-        isStray(word) &&
-        (relating.test(word) || (after.length === 1 && word.length > 1 && !plural.test(word))),
-    )
-  return count(after, isStray) > spare + (isNamed ? 1 : 0)
+  return count(after, isStray) > spare + (namesCounted(rest, after, isStray) ? 1 : 0)
 }
 
+/**
+ * Whether the one unknown word after a number may name what is counted: next to the number, behind a word that
+ * describes it, or behind `of`.
+ */
+function namesCounted(rest: string, after: readonly string[], isStray: (word: string) => boolean): boolean {
+  if (!/^[\s*_)$]*\p{L}/u.test(rest)) return false
+  const at = after.findIndex(isStray)
+  const word = after[at] ?? ''
+  if (relating.test(word) || (after.length === 1 && word.length > 1 && !plural.test(word))) return false
+  return at <= 0 || after[at - 1] === 'of' || (at === 1 && !joining.test(after[0] ?? ''))
+}
+
+const joining =
+  /^(?:in|on|at|with|by|to|for|from|and|or|then|per|each|my|our|the|a|an|i|we|they|he|she|it|this|that|is|are|was)$/
 /** A name of several things, or of a mass of them. */
 const plural = /(?:[^s]s|men|people|children|feet|fish|sheep|deer|money|[^\0-\x7f])$/
 /** No names of things. */

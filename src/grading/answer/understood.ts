@@ -55,6 +55,7 @@ const closing = new Set(
   effect shorter longer main point points lesson practice practise lot lots plus sometimes possible possibly
   seems seem feels right start started starts kind kinds recall recalls compare compared comparing remainder claim claims
   misread draft formula obtained instance appears yes
+  wrap wraps job along following reply straightforward basic diagram single expression taken story errors spot
   dozen fixed said says mine words names fail fails failing long remark remarks reason's
   full empty separately repeated repeating whole case cases sense rules statement computing typo corrected correcting copied
   made make makes assistant generated author written solved written by copyright powered
@@ -66,7 +67,7 @@ const referring =
   /(?<![\p{L}])(?:I|I['’]m|I['’]ve|me|my|mine|myself|it|this|that|these|those|above|answers?|results?|numbers?|values?|figures?|lines?|solutions?|sums?|totals?|keys?|books?|tests?|checks?|choices?|options?|boxes|box|sources|grades?|grader|submit\w*|submission|verdict|status|score|everyone|everybody|nobody|anybody|somebody|else|teacher|simulation|recount\w*|proof|claims?|guess\w*|all)(?![\p{L}])/iu
 /** What makes of another value a part of the work, or an answer that is ruled out. */
 const ofWork =
-  /\b(?:first|initial(?:ly)?|start(?:s|ed|ing)?|intermediate|step|steps|before|originally|each|per|every|stop(?:s|ping|ped)?|confus\w+|mistake|mistakenly|error|trap|pitfall|instead\s+of|rather\s+than|not|n['’]t|unlike|without|forg\w+|would|were|wrong|incorrect|false|fails?|ignores?|misread\w*|draft|attempt|decimal|problem|only|if|from|because|since|check\w*|verif\w+|plus|minus|times|divided|doubled|tripled|halved|added|subtracted|multiplied|tempt\w+|overlook\w*|too\s+\w+)\b|[\d)}%\p{L}]\s*[=≈]|[×÷✓]|\d\s?%|\d\s*[-+*/−]\s*\$?\d|\d\s+\p{L}+\s+(?:is|are|has|have|makes?|equals?)\s+\d/iu
+  /\b(?:first|initial(?:ly)?|start(?:s|ed|ing)?|intermediate|step|steps|before|originally|each|per|every|stop(?:s|ping|ped)?|confus\w+|mistake|mistakenly|error|trap|pitfall|instead\s+of|rather\s+than|not|n['’]t|unlike|without|forg\w+|would|were|wrong|incorrect|false|fails?|ignores?|misread\w*|draft|attempt|decimal|problem|only|if|from|because|since|check\w*|verif\w+|plus|minus|times|divided|doubled|tripled|halved|added|subtracted|multiplied|tempt\w+|overlook\w*|too\s+\w+)\b|(?:[\d)}%]|(?<!\p{L})\p{L})\s*[=≈]|[×÷✓]|[*+/][^.!?]{1,40}=|\d\s?%|\d\s*[-+*/−]\s*\$?\d|\d\s+\p{L}+\s+(?:is|are|has|have|makes?|equals?)\s+\d/iu
 
 const friendly =
   /[✅✔☑✓🎉🎊😊😀😃😄🙂😁👍🎯💯✨🥳🚀📝🙌👏🤗🌟⭐💡📌🔢🧮🎓📚❤♥🍀👋🤓😉💪🏆🙏]|\ufe0f|\p{EMod}/gu
@@ -75,7 +76,7 @@ const values = /(?<![\p{L}\p{N}.,^_$\\-])(?:[A-Z](?![\p{L}\p{N}'’]|\.\p{L})|[-
 const plainValues = /\d[\d,]*(?:\.\d+)?/g
 /** Code, tables, formulas that stand apart, and links say nothing in words. */
 const wordless =
-  /```[^`]{0,4000}(?:```|$)|^\s*\|[^\n]*$|\$\$[^$]{0,2000}\$\$|\\\[[^\]]{0,2000}\\\]|\\[a-z]+\*?(?:\{(?:align|aligned|equation|array|cases|center|enumerate|itemize)\*?\})?|https?:\/\/\S{1,300}|<\/?[a-z]{1,20}>/gim
+  /```[^`]{0,4000}(?:```|$)|^\s*\|[^\n]*$|\$\$[^$]{0,2000}\$\$|\\\[[^\]]{0,400}\\\]|\\[a-z]+\*?(?:\{(?:align|aligned|equation|array|cases|center|enumerate|itemize)\*?\})?|https?:\/\/\S{1,300}|<\/?[a-z]{1,20}>/gim
 
 /** How a response ends politely, or adds a remark, in other languages. */
 const foreignClosing =
@@ -85,6 +86,10 @@ const notes =
 /** Words that rule out other answers, which may have names of their own. */
 const rulesOut =
   /\b(?:incorrect|wrong|false|fails?|discard|unlike|wonder|draft|candidates?|came\s+(?:later|earlier)|ignores?|misread\w*|mistake|omits?|(?:does|do)\s+not\s+fit)\b/i
+
+/** A sentence that begins so speaks of the work or to the reader. */
+const onWork =
+  /^\W*(?:(?:please\s+)?let\s+me\s+know|(?:please\s+)?feel\s+free|if\s+you|you\s+can|in\s+(?:conclusion|summary|short)|keep\s+\p{L}+ing|(?:great|good|nice|well|excellent|awesome|fantastic|congratulations|congrats)\b|(?:the|this|our|my)\s+(?:computation|calculation|method|approach|steps?|trick|idea|arithmetic|technique|strategy|process|explanation|derivation)\b|(?:each|all|every|both)\s|step[- ]by[- ]step|we\s+(?:can|could|used|also|first|then|simply|just|only|know)\b|verification\b|explanation\b|reason(?:ing)?\b|remember\b|always\b|tip\b|note\s+that\b|this\s+(?:kind|type|sort)\s+of\b|is\s+there\s+anything\b|would\s+you\b|do\s+you\b|shall\s+I\b|happy\b|glad\b)/iu
 
 /** A text before an answer, and the question: whose words may come again after it. */
 export interface Told {
@@ -193,6 +198,7 @@ function isNeutral(sentence: string, known: Known, another: Another, isLast: boo
   if (shared > 0) return strays.length <= 2 + shared
   if (strays.length <= 2 && valuesOf(text, another).some(({ is }) => is === 'same')) return true
   if (rulesOutNames(text, strays)) return true
+  if (strays.length <= 2 && onWork.test(text) && !denying.test(text)) return true
   if (/\d[\s\p{L}]*=\s*[-−$]?\d/u.test(text) && strays.length <= 3 && !referring.test(text)) return true
   return words.length >= 7 && !referring.test(text)
 }
@@ -204,7 +210,7 @@ const denying =
   /(?<![\p{L}])(?:not|\p{L}+n['’]t|never|none|nothing|nobody|cannot|fails?|impossible|no\s+one)(?![\p{L}])/iu
 /** Denials that say nothing of the answer. */
 const harmless =
-  /\b(?:(?:do\s+not|don['’]t|not\s+to|never|cannot|can['’]t)\s+(?:forget|confuse|hesitate|worry|mix|skip|stop|be\s+(?:simplified|reduced))|not\s+(?:bad|needed|required|necessary|hard|difficult|matter|clear|sure\s+about|fit|apply|used?|lost)|n['’]t\s+(?:needed|required|necessary|matter|hard|fit|apply|used?|change)|(?:did\s+not|didn['’]t)\s+(?:need|use|have\s+to)|why\s+(?:it\s+is\s+)?not|not\s+what\s+is\s+asked|nothing\s+[^.!?]{0,40}\s(?:out|missing|lost)|nothing\s+(?:else|more|was|is|changes)|never\s+(?:gets|mind\s+the)|\bif\b|because|so\s+no|would|order)\b/i
+  /\b(?:(?:do\s+not|don['’]t|not\s+to|never|cannot|can['’]t)\s+(?:forget|confuse|hesitate|worry|mix|skip|stop|be\s+(?:simplified|reduced))|not\s+(?:bad|needed|required|necessary|hard|difficult|matter|clear|sure\s+about|fit|apply|used?|lost)|n['’]t\s+(?:needed|required|necessary|matter|hard|fit|apply|used?|change)|(?:did\s+not|didn['’]t)\s+(?:need|use|have\s+to)|while\s[^.!?]{1,40}\snot|why\s+(?:it\s+is\s+)?not|not\s+what\s+is\s+asked|nothing\s+[^.!?]{0,40}\s(?:out|missing|lost)|nothing\s+(?:else|more|was|is|changes)|never\s+(?:gets|mind\s+the)|\bif\b|because|so\s+no|would|order)\b/i
 
 const isAgainst = (text: string, hasOthers: boolean): boolean =>
   commanding.test(text) || (!hasOthers && denying.test(text) && !harmless.test(text))
@@ -229,7 +235,8 @@ function valuesFit(text: string, known: Known, another: Another, shared: number,
   const others = found.filter(({ is }) => is === 'other')
   if (others.length === 0 || ofWork.test(text)) return true
   return (
-    shared >= (isLast ? 2 : 1) && others.every(({ value }) => /^[A-Z]$/.test(value) || known.hasNumber(value))
+    shared > 0 &&
+    others.every(({ value }) => /^[A-Z]$/.test(value) || ((!isLast || shared > 1) && known.hasNumber(value)))
   )
 }
 

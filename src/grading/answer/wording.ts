@@ -40,7 +40,7 @@ export type Another = (text: string) => 'same' | 'other' | null
 
 /** English words by which a short answer takes itself back, doubts itself or bounds a number. */
 const denials = `${list(falseWords)}|not|never|neither|nor|none|cannot|hardly|scarcely|barely|wrongly|incorrectly|falsely|opposite|contrary|reverse|reversed|anything|everything|nothing|except|excluding|besides|unlike|far from|ruled? out|rejects?|rejected|deny|denies|denied|refuse|refused|refuted?|ain't|(?:is|are|was|were|do|does|did|ca|could|would|should|has|have|had|wo)n't`
-const doubts = `${list(doubtWords)}|unlikely|allegedly|(?:might|may|could|should|would) be|uncertain|unclear|doubt|doubts|doubtful|dubious|otherwise|alternatively|instead|rather|whether|but|however|although|unless|depending|depends|joking|kidding|myth|hoax|rumou?r|rumou?red`
+const doubts = `${list(doubtWords)}|unlikely|allegedly|arguably|conceivably|i suppose|i reckon|i guess|(?:might|may|could|should|would) be|uncertain|unclear|doubt|doubts|doubtful|dubious|otherwise|alternatively|instead|rather|whether|but|however|although|unless|depending|depends|joking|kidding|myth|hoax|rumou?r|rumou?red`
 const bounds =
   'less|fewer|more|greater|larger|smaller|higher|lower|at least|at most|below|above|under|beyond|exceeds?|exceeding|nearly|almost|about|approximately|approx|around|roughly|circa|up to|minus|negative|half|double|twice|triple|(?:minimum|maximum) of'
 

@@ -1,6 +1,6 @@
-import { firstTurn, withoutComments } from '../answer/final-answer.ts'
 import { hasForeignWords } from '../answer/known-words.ts'
 import { disownsNext, isDisowned, leadIn, leadingSentence, leadWithin } from '../answer/lead-in.ts'
+import { firstTurn, withoutComments } from '../answer/shown.ts'
 import { isMocked, isUnderstood } from '../answer/understood.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
 import { isHedged } from '../answer/wording.ts'

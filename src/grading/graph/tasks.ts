@@ -1,4 +1,4 @@
-import { withoutComments } from '../answer/final-answer.ts'
+import { withoutComments } from '../answer/shown.ts'
 import { afterThink } from '../tags.ts'
 import { checkCommonSubgraph } from './common-subgraph.ts'
 import { checkEditDistance } from './edit-distance.ts'

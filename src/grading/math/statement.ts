@@ -1,5 +1,6 @@
-import { firstTurn, objectionAround, withoutComments } from '../answer/final-answer.ts'
+import { objectionAround } from '../answer/final-answer.ts'
 import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
+import { firstTurn, withoutComments } from '../answer/shown.ts'
 import { boxContent, lastBox } from '../latex.ts'
 import { afterThink, isNested } from '../tags.ts'
 import { differ, hasRivalBefore, isPartOfFormula, isReplaced, marked, namesAnother } from './around.ts'
