@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BadSample, defineRule, type Score } from '../src/contract/index.ts'
-import { withoutEnd } from '../src/grading/answer/final-answer.ts'
+import { withoutEnd } from '../src/grading/answer/shown.ts'
 import { afterThink, trimSpace } from '../src/grading/index.ts'
 import { follows, type Instructions, instructionsOf } from '../src/grading/instructions/following.ts'
 import { shown, Unanswerable, WrongArgument } from '../src/grading/instructions/reading.ts'
