@@ -140,17 +140,32 @@ interface Result {
   }
 }
 
+const options = (more: object) => ({ steps: [{ ...step, options: more }] })
+/** One gateway for all tests of scores. */
+const app = why
+  ? null
+  : await testApp(t, {
+      gateway: { sandboxes },
+      code: { steps: [step] },
+      share: options({ score: 'share' }),
+      strict: options({ limit_s: 3 }),
+      published: options({ mode: 'published' }),
+      lcb: options({ mode: 'published', grader: 'livecodebench' }),
+      penalty: options({ format_penalty: 0.5 }),
+      'open-instruct': options({ score: 'share', fence: 'none', limit_s: 3 }),
+    })
+
+async function post(url: string, payload: object) {
+  if (!app) throw new Error('programs do not run here')
+  return app.inject({ method: 'POST', url, payload })
+}
+
 t.test(
   'code-tests reads the tests of each data set, and pays only a program that passes them',
   { skip: why },
   async (t) => {
-    const app = await testApp(t, {
-      gateway: { sandboxes },
-      code: { steps: [step] },
-      share: { steps: [{ ...step, options: { score: 'share' } }] },
-    })
     const scored = async (reward: string, samples: readonly object[]): Promise<readonly Result[]> => {
-      const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: { reward, samples } })
+      const reply = await post('/v1/score', { reward, samples })
       return (reply.json() as { results: Result[] }).results
     }
     const results = await scored(
@@ -243,14 +258,9 @@ const hacks: readonly (readonly [string, string, unknown, 'paid' | 'unpaid'])[] 
 ]
 
 t.test('strict closes what the published graders pay', { skip: why }, async (t) => {
-  const app = await testApp(t, {
-    gateway: { sandboxes },
-    strict: { steps: [{ ...step, options: { limit_s: 3 } }] },
-    published: { steps: [{ ...step, options: { mode: 'published' } }] },
-  })
   const rewards = async (reward: string): Promise<readonly (number | null)[]> => {
     const samples = hacks.map(([, response, ground_truth]) => ({ prompt: 'p', response, ground_truth }))
-    const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: { reward, samples } })
+    const reply = await post('/v1/score', { reward, samples })
     return (reply.json() as { results: Result[] }).results.map((result) => result.reward)
   }
   const [strict, published] = [await rewards('strict'), await rewards('published')]
@@ -266,11 +276,9 @@ t.test(
     skip: why,
   },
   async (t) => {
-    const options = { score: 'share', fence: 'none', limit_s: 3 }
-    const app = await testApp(t, { gateway: { sandboxes }, code: { steps: [{ ...step, options }] } })
     const tested = async (path: string, program: string, tests: unknown) => {
       const payload = { program, tests, max_execution_time: 1.0 }
-      const reply = await app.inject({ method: 'POST', url: `/wire/open-instruct/code/${path}`, payload })
+      const reply = await post(`/wire/open-instruct/open-instruct/${path}`, payload)
       return [reply.statusCode, reply.json()] as const
     }
     const asserts = ['assert add(1, 2) == 3', 'assert add(1, 1) == 3']
@@ -289,25 +297,18 @@ t.test(
 )
 
 t.test('a response without a program loses the format penalty', { skip: why }, async (t) => {
-  const options = { format_penalty: 0.5 }
-  const app = await testApp(t, { gateway: { sandboxes }, code: { steps: [{ ...step, options }] } })
   const rewards = async (...responses: readonly string[]) => {
     const samples = responses.map((response) => ({ prompt: 'p', response, ground_truth: lists }))
-    const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: { reward: 'code', samples } })
+    const reply = await post('/v1/score', { reward: 'penalty', samples })
     return (reply.json() as { results: Result[] }).results.map(({ reward }) => reward)
   }
   t.strictSame(await rewards('It is 3.', code('print(4)'), add), [-0.5, 0, 1])
 })
 
 t.test('published scores as the graders do', { skip: why }, async (t) => {
-  const app = await testApp(t, {
-    gateway: { sandboxes },
-    published: { steps: [{ ...step, options: { mode: 'published' } }] },
-    lcb: { steps: [{ ...step, options: { mode: 'published', grader: 'livecodebench' } }] },
-  })
   const scored = async (reward: string, response: string, ground_truth: unknown) => {
     const samples = [{ prompt: 'p', response, ground_truth }]
-    const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: { reward, samples } })
+    const reply = await post('/v1/score', { reward, samples })
     const [result] = (reply.json() as { results: Result[] }).results
     return result?.failure?.kind ?? result?.reward
   }
