@@ -25,7 +25,7 @@ const isRight = (name: string, result: CallResult): boolean =>
 const silentLimits = { sampleTimeoutMs: 5000, loadTimeoutMs: 600_000, clock: quickClock(5) }
 
 for (const [what, limits, names] of [
-  ['does', {}, Object.keys(attacks).filter((name) => !silentAttacks.has(name))],
+  ['does', { sampleTimeoutMs: 2000 }, Object.keys(attacks).filter((name) => !silentAttacks.has(name))],
   ['does in silence', silentLimits, [...silentAttacks]],
 ] as const)
   t.test(
@@ -47,6 +47,8 @@ for (const [what, limits, names] of [
         host.bind('good', {}),
         host.bind('math-verify', {}),
       ])
+      // The first row of a function compiles it, which a busy machine may take longer for than a row may take.
+      await score(host, shipped, '\\boxed{42}', '42')
       for (const name of names) {
         events.length = 0
         const [before, attacked, after, other, right, wrong] = await Promise.all([
