@@ -142,7 +142,9 @@ export default defineProgramReward({
     if (options.mode === 'published') {
       const made = publishedExecution(sample.response, truth, options)
       if (made) return made
-      throw new BadSample('no published grader is known by the form of the ground truth; `grader` names one')
+      throw new BadSample(
+        'no published grader reads a ground truth of this form, or `grader` must name one; strict mode reads more forms',
+      )
     }
     const { limit_s: limit = 10 } = options
     const program = programIn(sample.response, 'python', options)

@@ -156,7 +156,20 @@ const primeTests = 10
 const lcbSeconds = 6
 const openInstructSeconds = 1
 
-/** What is run for a response, or the score that needs no run. null: no grader is known by the form of the ground truth. */
+/** Forms of ground truths that no published grader reads: a score of theirs would be made up. */
+const otherForms = [
+  'private_test_cases',
+  'input_output',
+  'unit_tests',
+  'verifier_metadata',
+  'test_list',
+  'entry_point',
+]
+
+/**
+ * What is run for a response, or the score that needs no run. null: no grader is known by the form of the ground truth,
+ * or it is a form of another data set.
+ */
 export function publishedExecution(
   response: string,
   truth: unknown,
@@ -284,7 +297,7 @@ const isRecords = (tests: unknown): boolean => Array.isArray(tests) && isRecord(
 function jobOf(truth: unknown, { grader: wanted }: PublishedOptions): Job | null {
   const read = typeof truth === 'string' ? fromText(truth) : truth
   const grader = wanted === 'auto' ? graderOf(read) : wanted
-  if (grader === null) return null
+  if (grader === null || (isRecord(read) && otherForms.some((form) => Object.hasOwn(read, form)))) return null
   if (grader === 'open_instruct') {
     if (typeof read === 'string') return { grader, tests: [...read] }
     return { grader, tests: Array.isArray(read) ? (read as readonly Json[]) : [] }

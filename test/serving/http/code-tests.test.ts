@@ -369,3 +369,23 @@ t.test('mistakes about sandboxes are told with a remedy', async (t) => {
   await refused({ sandboxes }, { name: 'm', function: 'exact-match', sandbox: 'local' }, /runs none/)
   await refused({ sandboxes }, { ...step, timeout_s: 30 }, /may take 60 s \(total_s\), but timeout_s is 30 s/)
 })
+
+t.test(
+  'a published grader gives no score for tests of a form that it does not read',
+  { skip: why },
+  async (t) => {
+    const forms: readonly object[] = [
+      { private_test_cases: '[{"input":"1","output":"1","testtype":"stdin"}]' },
+      { unit_tests: { inputs: ['1'], outputs: ['1'] } },
+      { test_list: ['assert True'] },
+      { test: 'def check(f): pass', entry_point: 'f' },
+    ]
+    const response = '```python\nprint(input())\n```'
+    for (const reward of ['published', 'lcb']) {
+      const samples = forms.map((ground_truth) => ({ prompt: 'p', response, ground_truth }))
+      const reply = await post('/v1/score', { reward, samples })
+      for (const { reward: value, failure } of (reply.json() as { results: Result[] }).results)
+        t.match({ value, failure }, { value: null, failure: { kind: 'bad_sample', detail: /of this form/ } })
+    }
+  },
+)
