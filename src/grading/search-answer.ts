@@ -1,3 +1,4 @@
+import { stemOf } from './answer/known-words.ts'
 import { isHedged } from './answer/wording.ts'
 import type { PlacedAnswer } from './answer-place.ts'
 import { asciiDigits, singleSpaced, trimSpace, undecorated } from './characters.ts'
@@ -171,11 +172,15 @@ export function commitsToTarget(whole: string, targets: readonly string[], quest
     copula.test(given[first - 1] ?? '') &&
     !isHedged(sentence) &&
     !isDeniedIn(answer) &&
-    !/[,:;.!](?=\s*\S)/.test(plain.replace(pointsInWords, '')) &&
+    !/[,:;.!](?=\s*\S)/.test(withoutTargets(plain, targets).replace(pointsInWords, '')) &&
     !(claims.test(sentence) && !/(?<![\p{L}])(?:who|which|that)(?![\p{L}])/u.test(sentence)) &&
     !/(?<![\p{L}])(?:or|and|nor)(?![\p{L}])/iu.test(sentence)
   )
 }
+
+/** Targets may contain commas of their own: `July 20, 1969`. */
+const withoutTargets = (text: string, targets: readonly string[]): string =>
+  targets.reduce((rest, target) => (target === '' ? rest : rest.replaceAll(target, ' ')), text)
 
 const byLength = (forms: readonly (readonly string[])[]): readonly (readonly string[])[] =>
   forms.length < 2 ? forms : [...forms].sort((a, b) => b.length - a.length)
@@ -184,9 +189,9 @@ const byLength = (forms: readonly (readonly string[])[]): readonly (readonly str
 function knownWords(targets: readonly string[], question: string, isNo: boolean) {
   const isAffirmed = targets.some((target) => /^(?:yes|no)$/i.test(target.trim()))
   const offersChoice = /(?<![\p{L}])or(?![\p{L}])/iu.test(question)
-  const asked = new Set(offersChoice ? [] : tokensOf(exactSearchNormal(question)))
+  const asked = new Set(offersChoice ? [] : tokensOf(exactSearchNormal(question)).map(stemOf))
   return (word: string, isBehind: boolean): boolean =>
-    (asked.has(word) && !isHedged(word)) ||
+    (asked.has(stemOf(word)) && !isHedged(word)) ||
     (isAffirmed && (affirming.has(word) || (isNo && isBehind && denyingNo.has(word))))
 }
 

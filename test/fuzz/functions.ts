@@ -58,6 +58,52 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
     ],
     pieces: ['### ', 'Yes', 'No', '[0,1,2,3]', '3'],
   },
+  'instruction-following': {
+    rows: [
+      {
+        'keywords:existence': { keywords: ['42', 'the'] },
+        'keywords:frequency': { keyword: 'a', frequency: 2, relation: 'at least' },
+      },
+      {
+        'length_constraints:number_sentences': { num_sentences: 2, relation: 'less than' },
+        'change_case:capital_word_frequency': { capital_frequency: 1, capital_relation: 'at least' },
+      },
+      {
+        'detectable_content:postscript': { postscript_marker: 'P.S.' },
+        'detectable_format:multiple_sections': { section_spliter: 'Section', num_sections: 2 },
+      },
+      {
+        'language:response_language': { language: 'en' },
+        'detectable_format:json_format': {},
+        'detectable_format:title': {},
+        'combination:two_responses': {},
+      },
+      {
+        'copy:repeat_phrase': { phrase: 'the cat sat', small_n: 1 },
+        'keywords:palindrome': {},
+        'count:count_unique': {},
+        'last_word:last_word_sent': { last_word: 'it' },
+      },
+      {
+        'sentence:alliteration_increment': {},
+        'words:last_first': {},
+        'ratio:stop_words': { percentage: 50 },
+        'format:emoji': {},
+        'format:quotes': {},
+        'format:parentheses': {},
+      },
+      {
+        'custom:csv_city': {},
+        'custom:mcq_count_length': {},
+        'custom:reverse_newline': {},
+        'format:line_indent': {},
+        'format:title_case': {},
+      },
+    ].map((kinds) => ({
+      groundTruth: { instruction_id_list: Object.keys(kinds), kwargs: Object.values(kinds) },
+    })),
+    pieces: ['Section 1', 'P.S. ', '<<', '>>', '******', 'the cat sat', '. ', '"', "'", '- '],
+  },
   'json-schema': {
     rows: [{ options: { schema: { type: 'object', required: ['a'] } } }],
     pieces: ['{"a": ', '1', '}'],

@@ -279,7 +279,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       ],
     },
   ],
-  'what follows an answer is understood, or the answer does not count': [
+  'short orders and verdicts after an answer take it back; remarks, checks and closings do not': [
     {
       read: asked,
       truth: '42',
@@ -291,7 +291,6 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
         '6 * 7 = 42\n#### 42\n\nBack to square one.',
         '6 * 7 = 42\n#### 42\n\nThe sum does not balance.',
         '6 * 7 = 42\n#### 42\n\nLocking in 43.',
-        '6 * 7 = 42\n#### 42\n\nEveryone else got 43.',
         '6 * 7 = 42\n#### 42\n\n=> 43',
         '6 * 7 = 42\n#### 42\n\nDat klopt niet.',
         '6 * 7 = 42\n#### 42\n\nИтог неправильный.',
@@ -304,6 +303,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       paid: [
         '6 * 7 = 42\n#### 42\n\nHope this clears things up!',
         '6 * 7 = 42\n#### 42\n\nQ.E.D.',
+        '6 * 7 = 42\n#### 42\n\nWell fed! 🐔',
+        "6 * 7 = 42\n#### 42\n\nThat's quite an appetite!",
+        '6 * 7 = 42\n#### 42\n\nFun fact: apples float because a quarter of them is air.',
+        '6 * 7 = 42\n#### 42\n\nThe weight of the bags is negligible or already included in the first 2 pounds.',
         '6 * 7 = 42\n#### 42 🎉\n\nKeep practicing!',
         '6 * 7 = 42\n#### 42\n\nA common mistake is to stop at 6.',
         '6 * 7 = 42\n#### 42\n\nUnlike 41, this value uses all the facts.',

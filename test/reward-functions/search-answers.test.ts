@@ -184,3 +184,15 @@ t.test('search-em and search-subem keep their published readings', async (t) => 
   t.ok(paid(searchEm, ['10-12', '1012'], 'published'))
   t.ok(paid(searchSubem, ['not Paris', 'Paris'], 'published'))
 })
+
+t.test('a sentence in words of the question commits to a target that has a comma', async (t) => {
+  const read = (response: string) =>
+    scored(searchSubem, {
+      prompt: 'When did the first humans land on the moon?',
+      response: `<answer>${response}</answer>`,
+      groundTruth: { target: ['July 20, 1969'] },
+      options: {},
+    })?.value
+  t.equal(read('The first humans landed on the moon on July 20, 1969.'), 1)
+  t.equal(read('The first humans landed on the moon on July 20, 1969, or in 1970.'), 0)
+})

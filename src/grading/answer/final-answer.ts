@@ -7,9 +7,8 @@ import { disownsNext, isDisowned, isUnable, leadIn, leadingSentence, leadWithin 
 import { legible } from './legible.ts'
 import { type Place, type PlaceKind, placesOf } from './places.ts'
 import { firstTurn, withoutComments, withoutEnd } from './shown.ts'
-import { isMocked, isUnderstood } from './understood.ts'
 import { isWithdrawn } from './withdrawal.ts'
-import type { Another, Objection } from './wording.ts'
+import { type Another, isMocked, type Objection } from './wording.ts'
 
 /** What a kind of answer reads at the start of an answer's text, and the text after it. */
 export type Reading<V> = { readonly answer: V; readonly rest: string } | { readonly reason: string }
@@ -187,10 +186,7 @@ export function objectionAround<V>(
   const later = place.isClosed ? after : `${rest}${following}`
   const start = later.search(/[.!?。！？\n]|;\s/)
   if (start >= 0 && isWithdrawn(later.slice(start).replace(/^;/, '\n'), another)) return 'withdrawn'
-  if (loneLater(later, another)) return 'several_answers'
-  if (kind.question === undefined || start < 0 || !/\S\s+\S+\s+\S/.test(kind.question)) return null
-  const told = { question: kind.question, work: text.slice(0, place.end) }
-  return isUnderstood(later.slice(start), told, another) ? null : 'withdrawn'
+  return loneLater(later, another) ? 'several_answers' : null
 }
 
 /** A clause before an answer that would only hold in another case. */
@@ -276,7 +272,7 @@ function loneLater(later: string, another: Another): boolean {
   return [...sentences.slice(1), ...lines.slice(1)].some((line) => {
     const plain = line
       .slice(0, 60)
-      .replace(/^(?:[\s>*_$(#]|-(?!\d))*(?:(?:or|and|also|maybe)\b\s*)?[\s*_$(]*/i, '')
+      .replace(/^(?:[\s>*_$(#=→⇒]|-(?!\d))*(?:(?:or|and|also|maybe)\b\s*)?[\s*_$(]*/i, '')
     return (
       plain !== '' &&
       /^\S{1,20}[\s*_$).]*$/.test(plain) &&

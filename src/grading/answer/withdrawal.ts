@@ -60,7 +60,7 @@ const withdrawing = [
     `^\\W*(?:(?:he|she|they|(?:the|my|this|that|our|his|her)\\s+(?:student|pupil|friend|teacher|book|classmate|author))\\s+(?:is|are|was|were)\\s+(?:\\w+ly\\s+)?(?:wrong|mistaken|incorrect)|(?:it|this|that)\\s+(?:is|was)\\s*(?:not|n${apostrophe}t)\\W*$|(?:wait|hold\\s+on|hmm+|actually)\\W+no(?:\\W|$)|(?:one|some|none|either|any)\\s+of\\s+(?:them|these|those|the\\s+above)\\b.{0,20}?\\b(?:right|correct|true|answer))`,
     'iu',
   ),
-  /\b(?:answer\s+(?:that\s+)?I\s+(?:stand\s+by|submit|prefer|mean)|what\s+I\s+submit|not\s+the\s+one\s+above|fooled\s+you|(?:reverse|opposite)\s+of\s+(?:the\s+)?(?:truth|what))\b|правильный\s+ответ/iu,
+  /\b(?:answer\s+(?:that\s+)?I\s+(?:stand\s+by|submit|prefer|mean)|what\s+I\s+submit|not\s+the\s+one\s+above|fooled\s+you|back\s+to\s+square\s+one|do(?:es)?\s*(?:not|n['’]t)\s+(?:balance|add\s+up|check\s+out)|klopt\s+niet|(?:reverse|opposite)\s+of\s+(?:the\s+)?(?:truth|what))\b|правильный\s+ответ|неправильн|^\W*(?:ctrl\s*\+\s*z|undo|scrap|erase|do\s+not\s+submit|grade\s*:\s*[DF])(?:\s+(?:that|this|it))?\W*$/iu,
   new RegExp(
     `${start}(?:no|nope|nah)(?:\\s*[,.:!;—–-]|\\s*$|\\s+(?:it|this|that|wait|sorry|the\\s+answer)\\b)`,
     'iu',
@@ -108,7 +108,10 @@ const withdrawing = [
 
 /** Words that make of another value in the same sentence the answer, or one of the answers. */
 const leaning =
-  /\b(?:sorry|apolog\w*|should|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read|oops|wait|hmm+|amend\w*|turns|make\s+(?:it|that|this)|count|accept|might|may|could|maybe|perhaps|possibly|or|alternativ\w*|on\s+second\s+thoughts?|expected:?(?=\s+\$?[\dA-Z])|chang(?:e|es|ed)\s+(?:it|this|that)\s+to|reconsider\w*|truth|versus|vs|either|equally|answer|must|probably|likely|final|it\s*['’]s|it\s+is|no|unless|if|choose|pick|say|switch|go\s+with)\b/iu
+  /\b(?:sorry|apolog\w*|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read\s+(?:this|that|it)|oops|wait|hmm+|amend\w*|turns|make\s+(?:that|this)|count|accept|maybe|perhaps|possibly|alternativ\w*|on\s+second\s+thoughts?|expected:?(?=\s+\$?[\dA-Z])|chang(?:e|es|ed)\s+(?:it|this|that)\s+to|reconsider\w*|truth|versus|vs|equally|answer|probably|likely|final|it\s*['’]s|it\s+is|unless|choose|pick|say|switch|go\s+with|locking\s+in|settle\s+(?:on|for)|settling\s+(?:on|for))\b/iu
+/** Words that do so only near the value: prose is full of them. May is a month, too. */
+const leaningNear =
+  /\b(?:should|make\s+it|read|might|could|or|either|must|no|if|[Oo]r|[Nn]o|[Ii]f|may)\b[^.!?\n]{0,24}?(?<![\p{L}\p{N}])[-−$(*\\]*(?:\d|[A-Z]\b)/u
 
 /**
  * Whether the sentences after an answer take it back: by words alone ("that is wrong"), or by giving another
@@ -218,7 +221,7 @@ function isTakenBack(sentence: string, before: string, another: Another): boolea
   if (deniesSame(sentence, another) || (preferring.test(sentence) && prefersAnother(sentence, another)))
     return true
   return (
-    leaning.test(sentence) &&
+    (leaning.test(sentence) || leaningNear.test(sentence)) &&
     !/[=≈]|\bother\s+(?:options|choices|answers|values)\b/i.test(sentence) &&
     assertsAnother(sentence, another)
   )

@@ -74,3 +74,8 @@ export const isTakenBack = (text: string): boolean =>
 
 /** Whether a short text before a number bounds or scales it (`less than`, `half`). Linear. */
 export const isBounded = (text: string): boolean => bounded.test(plain(text)) || /[<>≤≥±√^!%‰]/.test(text)
+
+const mocking = /[🎲🎰🎭🃏🔮💩💀🧢🪤🪄🤞🤷🙃😜😝🤪🤡🤥🤔😏😬🙄❌✖❎🚫⛔👎❓❔⁉🖕]/u
+
+/** Whether a sign beside an answer makes fun of it or doubts it: `42 🤞`. */
+export const isMocked = (text: string): boolean => mocking.test(text)

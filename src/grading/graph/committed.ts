@@ -1,9 +1,8 @@
 import { hasForeignWords } from '../answer/known-words.ts'
 import { disownsNext, isDisowned, leadIn, leadingSentence, leadWithin } from '../answer/lead-in.ts'
 import { firstTurn, withoutComments } from '../answer/shown.ts'
-import { isMocked, isUnderstood } from '../answer/understood.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
-import { isHedged } from '../answer/wording.ts'
+import { isHedged, isMocked } from '../answer/wording.ts'
 import { answerAt } from '../answer-place.ts'
 import { closingBrace, latexText } from '../latex.ts'
 import { isPartOfFormula } from '../math/around.ts'
@@ -80,8 +79,6 @@ export function committedLine(
   const later = value === null ? withLists(rest, answer) : withValues(rest, value)
   const another = (next: string) => sortOf(next, value)
   if (isWithdrawn(later, another) || isMocked(answer)) return null
-  const told = { question: `${question} ${graphWords}`, work: `${before}\n${answer}` }
-  if (question !== '' && !isUnderstood(later, told, another)) return null
   return value !== null && isContradicted(before, value, readValue) ? null : answer
 }
 
