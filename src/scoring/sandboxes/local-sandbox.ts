@@ -15,6 +15,7 @@ import type {
   SandboxSnapshot,
 } from './sandbox.ts'
 import type { LocalConfig } from './sandbox-config.ts'
+import { type CoreUser, SharedCores } from './shared-cores.ts'
 import { type Greeting, Zygote, ZygoteGone } from './zygote.ts'
 
 /** Runs after which a zygote is replaced. */
@@ -36,6 +37,8 @@ export class LocalSandbox implements Sandbox {
   readonly #idle: { readonly zygote: Zygote; runs: number }[] = []
   /** In order of arrival. */
   readonly #waiting = new Set<{ start(): void }>()
+  readonly #cores: SharedCores
+  readonly #user: CoreUser
   readonly #events: SandboxEvents
   #running = 0
   #isClosed = false
@@ -44,14 +47,23 @@ export class LocalSandbox implements Sandbox {
   #errors = 0
   #latencyMs = 0
 
-  constructor(name: string, config: LocalConfig, clock: Clock, events: SandboxEvents = {}) {
+  /** `cores`: those that it shares with other sandboxes. */
+  constructor(
+    name: string,
+    config: LocalConfig,
+    clock: Clock,
+    events: SandboxEvents = {},
+    cores = new SharedCores(),
+  ) {
     this.#name = name
     this.#config = config
     this.#clock = clock
     this.#events = events
-    const cores = availableParallelism()
-    // Programs that share a core would run out of their seconds by the clock through no fault of theirs.
-    this.#size = Math.min(config.programs ?? Math.max(1, cores - 1), cores)
+    const count = availableParallelism()
+    this.#size = Math.min(config.programs ?? Math.max(1, count - 1), count)
+    this.#cores = cores
+    this.#user = { size: this.#size, startNext: () => this.#startNext() }
+    cores.join(this.#user)
   }
 
   async open(): Promise<Confinement> {
@@ -110,10 +122,10 @@ export class LocalSandbox implements Sandbox {
   /** Runs a program on its cases. Never rejects. */
   async run(request: ProgramRequest): Promise<ProgramOutcome> {
     const came = this.#clock.now()
-    const waits = this.#running >= this.#size
-    if (!(await this.#turn(request))) return { failure: endedEarly(request) }
+    const turn = await this.#turn(request)
+    if (turn === 'ended') return { failure: endedEarly(request) }
     const began = this.#clock.now()
-    if (waits) this.#events.queued?.({ sandbox: this.#name, ms: began - came })
+    if (turn === 'waited') this.#events.queued?.({ sandbox: this.#name, ms: began - came })
     const outcome = await this.#inTurn(request)
     const ms = this.#clock.now() - began
     this.#calls += 1
@@ -137,41 +149,53 @@ export class LocalSandbox implements Sandbox {
       }
     } finally {
       this.#running -= 1
-      const [next] = this.#waiting
-      next?.start()
+      this.#cores.release()
+      this.#leaveCores()
     }
   }
 
   /** Ends everything. Programs that run fail as `sandbox_unreachable`. */
   close(): void {
     this.#isClosed = true
+    this.#leaveCores()
     for (const { zygote } of this.#idle.splice(0)) zygote.kill()
   }
 
-  /** Waits for a place. False: the request ended before there was one. */
-  #turn({ deadline, signal }: ProgramRequest): Promise<boolean> {
-    if (signal.aborted || this.#clock.now() >= deadline) return Promise.resolve(false)
-    if (this.#running < this.#size) {
-      this.#running += 1
-      return Promise.resolve(true)
-    }
+  /** Waits for a place. `ended`: the request ended before there was one. */
+  #turn({ deadline, signal }: ProgramRequest): Promise<'free' | 'waited' | 'ended'> {
+    if (signal.aborted || this.#clock.now() >= deadline) return Promise.resolve('ended')
+    if (this.#takePlace()) return Promise.resolve('free')
     return new Promise((resolve) => {
-      const leave = (isTurn: boolean): void => {
+      const leave = (how: 'waited' | 'ended'): void => {
         cancel()
         off()
         this.#waiting.delete(place)
-        resolve(isTurn)
+        this.#leaveCores()
+        resolve(how)
       }
-      const place = {
-        start: () => {
-          this.#running += 1
-          leave(true)
-        },
-      }
-      const cancel = this.#clock.after(deadline - this.#clock.now(), () => leave(false))
-      const off = whenAborted(signal, () => leave(false))
+      const place = { start: () => leave('waited') }
+      const cancel = this.#clock.after(deadline - this.#clock.now(), () => leave('ended'))
+      const off = whenAborted(signal, () => leave('ended'))
       this.#waiting.add(place)
     })
+  }
+
+  /** Once it is closed and empty, its size no longer counts. */
+  #leaveCores(): void {
+    if (this.#isClosed && this.#running === 0 && this.#waiting.size === 0) this.#cores.leave(this.#user)
+  }
+
+  #takePlace(): boolean {
+    if (this.#running >= this.#size || !this.#cores.take()) return false
+    this.#running += 1
+    return true
+  }
+
+  #startNext(): boolean {
+    const [next] = this.#waiting
+    if (!next || !this.#takePlace()) return false
+    next.start()
+    return true
   }
 
   /** Runs a program in one zygote. `lost`: its process ended. */

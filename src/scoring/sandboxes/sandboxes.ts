@@ -2,6 +2,7 @@ import { LocalSandbox } from './local-sandbox.ts'
 import { PooledSandbox, type PoolParts } from './pooled-sandbox.ts'
 import type { Confinement, ProgramOutcome, ProgramRequest, Sandbox, SandboxSnapshot } from './sandbox.ts'
 import type { SandboxConfig } from './sandbox-config.ts'
+import { SharedCores } from './shared-cores.ts'
 
 interface SharedSandbox {
   readonly config: string
@@ -13,16 +14,18 @@ interface SharedSandbox {
 export class Sandboxes {
   readonly #parts: PoolParts
   readonly #byName = new Map<string, SharedSandbox>()
+  readonly #cores: SharedCores
   #isClosed = false
 
   /** `before`: those before a reload, which are still open. A sandbox starts its processes when it is opened or first used. */
   constructor(configs: Readonly<Record<string, SandboxConfig>>, parts: PoolParts, before?: Sandboxes) {
     this.#parts = parts
+    this.#cores = before ? before.#cores : new SharedCores()
     for (const [name, config] of Object.entries(configs)) {
       const text = JSON.stringify(config)
       const known = before ? before.#byName.get(name) : undefined
       const shared =
-        known?.config === text ? known : { config: text, sandbox: sandboxOf(name, config, parts), users: 0 }
+        known?.config === text ? known : { config: text, sandbox: this.#opened(name, config), users: 0 }
       shared.users += 1
       this.#byName.set(name, shared)
     }
@@ -64,9 +67,11 @@ export class Sandboxes {
       if (shared.users === 0) shared.sandbox.close()
     }
   }
-}
 
-const sandboxOf = (name: string, config: SandboxConfig, parts: PoolParts): Sandbox =>
-  config.backend === 'local'
-    ? new LocalSandbox(name, config, parts.clock, parts.events)
-    : new PooledSandbox(name, config, parts)
+  #opened(name: string, config: SandboxConfig): Sandbox {
+    const { clock, events } = this.#parts
+    return config.backend === 'local'
+      ? new LocalSandbox(name, config, clock, events, this.#cores)
+      : new PooledSandbox(name, config, this.#parts)
+  }
+}

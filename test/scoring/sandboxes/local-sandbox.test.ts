@@ -7,6 +7,7 @@ import { GatewayError } from '../../../src/core/errors.ts'
 import { LocalSandbox } from '../../../src/scoring/sandboxes/local-sandbox.ts'
 import type { SandboxEvents } from '../../../src/scoring/sandboxes/sandbox.ts'
 import { localConfig } from '../../../src/scoring/sandboxes/sandbox-config.ts'
+import { Sandboxes } from '../../../src/scoring/sandboxes/sandboxes.ts'
 import { withoutPython } from '../../support/python.ts'
 import { zygotes } from '../../support/sandbox.ts'
 
@@ -348,6 +349,42 @@ t.test('a request that ends takes its program with it, waiting or running', { sk
   t.match(await running, { failure: { kind: 'cancelled' } })
   t.same((await run(sandbox, 'print(1)', [{ stdin: '', expected: { stdout: '1' } }])).cases.length, 1)
   t.same(sandbox.load, { running: 0, waiting: 0, size: 1 })
+})
+
+t.test('sandboxes of one gateway share its cores, and take turns', { skip }, async (t) => {
+  const local = localConfig.parse({ programs: 1 })
+  const sandboxes = new Sandboxes({ one: local, two: local }, { clock: systemClock, events: {}, env: {} })
+  t.teardown(() => sandboxes.close())
+  const later = sandboxes.next({ two: local, three: local })
+  t.teardown(() => later.close())
+  const ended: string[] = []
+  const start = (name: string, program: string, signal = new AbortController().signal) =>
+    later
+      .run(name, {
+        execution: { language: 'python', program, cases: [{ stdin: '', expected: { stdout: '1' } }], limits },
+        deadline: systemClock.now() + 60_000,
+        signal,
+      })
+      .then((outcome) => {
+        ended.push(name)
+        return 'result' in outcome && outcome.result.cases[0]?.passed
+      })
+  const load = () => later.snapshot().map(({ waiting, instances: [here] }) => [here?.inFlight, waiting])
+  const client = new AbortController()
+  const first = start('two', 'while True: pass', client.signal)
+  const rest = ['two', 'two', 'three', 'three'].map((name) => start(name, 'print(1)'))
+  t.same(load(), [
+    [1, 2],
+    [0, 2],
+  ])
+  client.abort()
+  await first
+  t.same(await Promise.all(rest), [true, true, true, true])
+  t.same(ended, ['two', 'two', 'three', 'two', 'three'])
+  t.same(load(), [
+    [0, 0],
+    [0, 0],
+  ])
 })
 
 t.test('a storm of programs, a tenth of them hostile: every verdict is right', { skip }, async (t) => {
