@@ -120,6 +120,7 @@ const isBare = (sample: Sample): boolean =>
   sample.group === undefined &&
   sample.flags === undefined &&
   sample.turns === undefined &&
+  sample.segments === undefined &&
   sample.status === undefined &&
   sample.tokens === undefined &&
   sample.policyVersion === undefined &&

@@ -54,7 +54,7 @@ export function readPythonReply(encoded: unknown): PythonReply {
 /** Encodes a job for the Python host. */
 export function pythonJob(job: FunctionJob): object {
   if (job.type !== 'call') return job
-  const sample = job.rows[0]?.sample
+  const { sample, earlier } = job.rows[0] ?? {}
   const prompt = sample?.prompt
   return {
     type: 'call',
@@ -68,17 +68,22 @@ export function pythonJob(job: FunctionJob): object {
       data_source: sample?.dataSource ?? '',
       extra_info: sample?.extraInfo,
       rm_prompt: sample?.rmPrompt ?? null,
-      ...(sample && rolloutOf(sample)),
+      ...(sample && furtherFields(sample)),
+      earlier: earlier ?? {},
     },
     ...(job.op === 'postprocess' && { text: (job.answer as Generation).text }),
   }
 }
 
-/** What a row of one text does not have. */
-function rolloutOf(sample: Sample): object {
-  const { turns, status, tokens, policyVersion, environment } = sample
+/** What most rows do not have. */
+function furtherFields(sample: Sample): object {
+  const { id, turns, segments, status, tokens, policyVersion, environment, group, rmPrompts } = sample
   return {
+    sample_id: id,
+    rm_prompts: rmPrompts,
     ...(turns && { turns: turns.map(chatMessage), tool_calls: toolCallsOf(sample) }),
+    ...(segments && { segments }),
+    ...(group && { group }),
     ...(status !== undefined && { status }),
     ...(tokens && { tokens }),
     ...(policyVersion && { policy_version: policyVersion }),

@@ -8,7 +8,7 @@ const files = {
 import { defineRule, toolCallsOf, turnsOf } from 'reward-gateway/contract'
 export default defineRule({ truth: z.unknown(), range: [0, 1], score: ({ sample }) => ({ value: 1, details: {
   response: sample.response, turns: sample.turns, toolCalls: sample.toolCalls, status: sample.status,
-  tokens: sample.tokens, policyVersion: sample.policyVersion, environment: sample.environment, prompt: sample.prompt,
+  tokens: sample.tokens, policyVersion: sample.policyVersion, environment: sample.environment, prompt: sample.prompt, segments: sample.segments,
   same: JSON.stringify([turnsOf(sample), toolCallsOf(sample)]) === JSON.stringify([sample.turns, sample.toolCalls]) } }) })
 `,
   'final.ts': `import { z } from 'zod'
@@ -38,6 +38,22 @@ export default definePairReward({ ask: 'generate', truth: z.unknown(), range: [0
   'verl_shows.py': `import json
 def compute_score(data_source, solution_str, ground_truth, extra_info, turns, tool_calls, status=None, environment=None):
     return {"score": 1.0, "response": solution_str, "turns": json.dumps(turns), "tool_calls": json.dumps(tool_calls), "status": str(status), "environment": json.dumps(environment)}
+`,
+  'all_names.py': `import json
+def compute_score(solution_str, turns, tool_calls, segments, status, tokens, policy_version, environment, prompt, rm_prompt, rm_prompts, group, sample_id, earlier):
+    return {"score": 1.0, **{name: json.dumps(value) for name, value in locals().items()}}
+`,
+  'all_names_of_trl.py': `import json
+def reward(prompts, completions, segments, group, sample_id, earlier, **columns):
+    told = [segments, group[0]["id"], sample_id, list(earlier[0])]
+    return [float(told == [[None], "g", ["s"], ["first"]])]
+`,
+  'hooks.py': `import json
+def rm_preprocess(text_prompts, text_responses, tgt_tokenizer, turns, tool_calls, ground_truth):
+    asked = json.dumps([text_responses[0], turns[0], tool_calls[0], ground_truth[0]])
+    return [tgt_tokenizer.apply_chat_template([{"role": "user", "content": asked}])]
+def rm_postprocess(results, ground_truth, status):
+    return [1.0 if results[0] == ground_truth[0] and status == ["truncated"] else 0.0]
 `,
   'trl_shows.py': `import json
 def reward(prompts, completions, tool_calls=None, **columns):
@@ -72,6 +88,19 @@ const app = await testApp(t, {
   number: step('numeric-match'),
   python: step('verl_shows', { options: { range: [0, 1] } }),
   trl: step('trl_shows', { options: { range: [0, 1] } }),
+  'all-names': {
+    steps: [
+      { name: 'first', function: 'numeric-match' },
+      { name: 'q', function: 'all_names', after: ['first'], options: { range: [0, 1] } },
+    ],
+  },
+  'all-names-of-trl': {
+    steps: [
+      { name: 'first', function: 'numeric-match', weight: 0 },
+      { name: 'q', function: 'all_names_of_trl', after: ['first'], options: { range: [0, 1] } },
+    ],
+  },
+  hooks: judged('hooks', { options: { range: [0, 1] } }),
   final: judged('final'),
   blunt: judged('blunt'),
   whole: judged('whole'),
@@ -148,6 +177,13 @@ t.test('a response of one turn of text is that text', async (t) => {
   t.match(text.terms.q.details, { turns: [{ role: 'assistant', content: 'a' }], toolCalls: [], same: true })
 })
 
+t.test('a function knows where segments begin, also of a rollout that is only a text', async (t) => {
+  for (const response of [rollout, []]) {
+    const segments = [{ response: 'a' }, { response }]
+    t.match((await one('shows', { response: { segments } })).terms.q.details, { segments: [0, 1] })
+  }
+})
+
 t.test('Python functions read the same', { skip: withoutPython }, async (t) => {
   const { terms } = await one('python', { response: rollout, status: 'tool_limit', environment: { goal: 1 } })
   const { details } = terms.q
@@ -174,6 +210,66 @@ t.test('Python functions read the same', { skip: withoutPython }, async (t) => {
   })
   const [short, long] = [await one('trl', { response: 'a' }), await one('trl', { response: rollout })]
   t.ok((long.reward ?? 0) > (short.reward ?? 0) + 0.02, 'completions hold every turn')
+})
+
+t.test('what a function in TypeScript reads, one in Python names', { skip: withoutPython }, async (t) => {
+  const { terms } = await one('all-names', {
+    id: 's',
+    prompt: asking(image),
+    response: { segments: [{ response: 'I look.' }, { response: rollout }] },
+    ground_truth: '25',
+    rm_prompt: 'Is it warm?',
+    rm_prompts: { other: 'Is it cold?' },
+    group_id: 'g',
+    group_size: 2,
+    group_index: 1,
+    status: 'truncated',
+    tokens: { prompt: 3 },
+    policy_version: 7,
+    environment: { goal: 1 },
+  })
+  const told = Object.fromEntries(
+    Object.entries(terms.q.details).map(([name, value]) => [name, JSON.parse(String(value))]),
+  )
+  t.match(told, {
+    solution_str: 'It is 25 degrees: \\boxed{25}',
+    turns: [
+      { role: 'assistant', content: 'I look.' },
+      { tool_calls: [{ function: { name: 'weather', arguments: { at: 'Bonn' } } }] },
+      { role: 'tool', content: 'sunny [3]' },
+      { role: 'assistant' },
+    ],
+    tool_calls: [{ name: 'weather', turn: 1, result: 'sunny [3]' }],
+    segments: [0, 1],
+    status: 'truncated',
+    tokens: { prompt: 3 },
+    policy_version: { first: 7, last: 7 },
+    environment: { goal: 1 },
+    prompt: [
+      { role: 'user', content: [{ type: 'text' }, { type: 'image', sha256: /^[0-9a-f]{64}$/, size: 6 }] },
+    ],
+    rm_prompt: 'Is it warm?',
+    rm_prompts: { other: 'Is it cold?' },
+    group: { id: 'g', size: 2, index: 1 },
+    sample_id: 's',
+    earlier: { first: { score: { value: 1 }, texts: [] } },
+  })
+  t.notOk(JSON.stringify(told).includes('cGl4ZWxz'), 'images are handles')
+  t.match(await one('all-names-of-trl', { id: 's', response: 'a', ground_truth: '1', group_id: 'g' }), {
+    reward: 1,
+  })
+})
+
+t.test('hooks in Python ask about the whole rollout', { skip: withoutPython }, async (t) => {
+  const judged = await one('hooks', { response: rollout, ground_truth: '1', status: 'truncated' })
+  t.match(judged, { reward: 1, flags: ['truncated', 'q:unguarded'] })
+  const [response, shown, calls, truth] = JSON.parse(asked[0] ?? '')
+  t.match(
+    { response, shown, calls, truth },
+    { response: /25/, shown: { length: 3 }, calls: [{ result: 'sunny [3]' }], truth: '1' },
+  )
+  const { failure } = await one('hooks', { prompt: asking(image), response: 'a cat' })
+  t.match(failure, { kind: 'unseen_content', detail: /^prompt\.0 has a part of type image/ })
 })
 
 t.test('how a rollout ended decides whether it is scored', async (t) => {

@@ -136,7 +136,7 @@ class Host:
         if isinstance(bound, Hooks):
             if job["op"] == "preprocess":
                 return {"question": bound.question(job["row"])}
-            return {"verdict": bound.verdict(job["text"])}
+            return {"verdict": bound.verdict(job["text"], job["row"])}
         assert bound is not None
         return {"verdict": bound.verdict(bound.call(job["row"]))}
 

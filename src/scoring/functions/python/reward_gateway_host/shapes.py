@@ -14,8 +14,24 @@ from .truth import read_truth
 Row = dict[str, Any]
 Function = Callable[..., Any]
 
-# What a function of any signature may name among its arguments.
-ROLLOUT = ("turns", "tool_calls", "status", "tokens", "policy_version", "environment")
+# What a function of any signature may name among its arguments: what a function in TypeScript reads.
+NAMED = (
+    "turns",
+    "tool_calls",
+    "segments",
+    "status",
+    "tokens",
+    "policy_version",
+    "environment",
+    "prompt",
+    "rm_prompt",
+    "rm_prompts",
+    "group",
+    "sample_id",
+    "earlier",
+)
+# What a signature of hooks does not have, but a pair in TypeScript reads.
+NAMED_BY_HOOKS = (*NAMED, "ground_truth", "data_source", "extra_info")
 
 TRUTH_COLUMNS = ("ground_truth", "solution", "answer", "label", "labels", "target")
 KNOWN = (
@@ -103,7 +119,7 @@ class Scorer:
         self._parts = parts
         parameters = inspect.signature(function).parameters.values()
         self._names = {p.name for p in parameters}
-        self._reads = [name for name in ROLLOUT if name in self._names]
+        self._reads = [name for name in NAMED if name in self._names]
         self._takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
         if self._shape == "verl":
             self._check(parameters)
@@ -114,7 +130,7 @@ class Scorer:
             "solution_str",
             "ground_truth",
             "extra_info",
-            *ROLLOUT,
+            *NAMED,
             *self._kwargs,
         }
         plain = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
@@ -133,7 +149,7 @@ class Scorer:
             row = {**row, "ground_truth": read_truth(row["ground_truth"])}
         arguments = getattr(self, f"_{self._shape}")(row)
         for name in self._reads:
-            item = rollout_field(row, name)
+            item = field_of(row, name)
             arguments.setdefault(name, item if self._shape == "verl" else [item])
         if not self._takes_all:
             arguments = {name: item for name, item in arguments.items() if name in self._names}
@@ -172,7 +188,7 @@ class Scorer:
     def _trl(self, row: Row) -> dict[str, Any]:
         response: Any = row["response"]
         if "turns" in row or isinstance(row["prompt"], list):
-            response = rollout_field(row, "turns")
+            response = field_of(row, "turns")
         columns = {name: [item] for name, item in row["extra_info"].items()}
         for name in TRUTH_COLUMNS:
             if name in self._names or name == "ground_truth":
@@ -184,13 +200,21 @@ class Hooks:
     """A pair of hooks for a generative judge."""
 
     def __init__(self, module: ModuleType, parts: list[str]) -> None:
-        self._module = module
+        self._preprocess = module.rm_preprocess
+        self._postprocess = module.rm_postprocess
+        self._asks_with = named_by(self._preprocess)
+        self._reads_with = named_by(self._postprocess)
         self._parts = parts
 
     def question(self, row: Row) -> Any:
         prompt = row["rm_prompt"] if row["rm_prompt"] is not None else question_of(row["prompt"])
         asked = values.only(
-            self._module.rm_preprocess([prompt], [row["response"]], PassingTokenizer())
+            self._preprocess(
+                [prompt],
+                [row["response"]],
+                PassingTokenizer(),
+                **as_lists(row, self._asks_with),
+            )
         )
         if isinstance(asked, ChatText):
             return {"kind": "chat", "messages": asked.messages}
@@ -198,13 +222,24 @@ class Hooks:
             return asked
         raise values.NoVerdict(f"rm_preprocess returned {type(asked).__name__}, not text")
 
-    def verdict(self, text: str) -> Any:
-        one = values.only(self._module.rm_postprocess([text]))
+    def verdict(self, text: str, row: Row) -> Any:
+        one = values.only(self._postprocess([text], **as_lists(row, self._reads_with)))
         return None if one is None else values.verdict(one, self._parts)
 
 
-def rollout_field(row: Row, name: str) -> Any:
-    """A field of a rollout. One text is one turn of the assistant; what was not sent is None."""
+def named_by(hook: Function) -> list[str]:
+    """What a hook names beside the arguments of its signature."""
+    names = inspect.signature(hook).parameters
+    return [name for name in NAMED_BY_HOOKS if name in names]
+
+
+def as_lists(row: Row, names: list[str]) -> dict[str, list[Any]]:
+    """Fields of a sample as lists of one row."""
+    return {name: [field_of(row, name)] for name in names}
+
+
+def field_of(row: Row, name: str) -> Any:
+    """A field of a sample. One text is one turn of the assistant; what was not sent is None."""
     if name in row:
         return row[name]
     if name == "turns":
