@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { BadSample, defineRule, type Score } from '../src/contract/index.ts'
 import { withoutEnd } from '../src/grading/answer/shown.ts'
-import { afterThink, trimSpace } from '../src/grading/index.ts'
+import { afterThink } from '../src/grading/index.ts'
 import { follows, type Instructions, instructionsOf } from '../src/grading/instructions/following.ts'
 import { shown, Unanswerable, WrongArgument } from '../src/grading/instructions/reading.ts'
+import { openInstructAnswer } from '../src/grading/published-qa.ts'
 
 const modes = ['strict', 'published'] as const
 
@@ -62,10 +63,7 @@ function answerOf(response: string, { isOpenInstruct }: Instructions, published:
     const answer = afterThink(withoutEnd(response))
     return answer === null ? null : shown(answer)
   }
-  if (!isOpenInstruct) return response
-  const [, ...rest] = trimSpace(response.replaceAll('<|assistant|>', '')).split('</think>')
-  const answer = rest.at(-1) ?? trimSpace(response.replaceAll('<|assistant|>', ''))
-  return trimSpace(answer.replaceAll('<answer>', '').replaceAll('</answer>', ''))
+  return isOpenInstruct ? openInstructAnswer(response) : response
 }
 
 function checked<T>(check: () => T): T {

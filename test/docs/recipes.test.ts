@@ -12,6 +12,7 @@ for (const page of [
   'recipes/instruction-following',
   'recipes/npg-muse',
   'recipes/rider',
+  'recipes/short-answers',
   'recipes/step-rewards',
   'recipes/tool-call',
   'recipes/tool-use',

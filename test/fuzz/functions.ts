@@ -160,6 +160,13 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
     pieces: ['<answer>', '</answer>', 'Paris', 'the '],
   },
   'overlong-penalty': { rows: [{ options: { max_length: 100, buffer: 20, unit: 'characters' } }] },
+  'qa-f1': {
+    rows: [
+      { groundTruth: ['Paris', '4 July 1776'] },
+      { groundTruth: { spans: [['Paris', 'the city'], 'Rome'] } },
+    ],
+    pieces: ['Paris', 'the ', 'Rome', ', ', ' and ', '4 ', 'July ', '\n- ', '["'],
+  },
   'regex-match': { rows: [{ options: { pattern: '(a+)+b|\\d+' } }] },
   'rider-rule': { rows: [{ groundTruth: reply }], pieces: [reply, '"Response"', ':', '"客服:可以"'] },
   'rider-bge': { rows: [{ groundTruth: reply }], pieces: [reply] },

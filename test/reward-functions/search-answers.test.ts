@@ -1,8 +1,12 @@
 import t from 'tap'
+import qaF1 from '../../reward-functions/qa-f1.ts'
 import searchEm from '../../reward-functions/search-em.ts'
 import searchSubem from '../../reward-functions/search-subem.ts'
 import type { Json } from '../../src/contract/index.ts'
-import { scored } from '../../src/contract/testing.ts'
+import { row, ruleContract, scored } from '../../src/contract/testing.ts'
+import { bestAssignment } from '../../src/grading/assignment.ts'
+import { nearLinear } from '../support/hostile.ts'
+import { seeded } from '../support/seeded.ts'
 
 const prompt = 'What is the capital of France?'
 type Row = readonly [answer: string, target: string | readonly string[]]
@@ -195,4 +199,143 @@ t.test('a sentence in words of the question commits to a target that has a comma
     })?.value
   t.equal(read('The first humans landed on the moon on July 20, 1969.'), 1)
   t.equal(read('The first humans landed on the moon on July 20, 1969, or in 1970.'), 0)
+})
+
+const f1 = (
+  response: string,
+  groundTruth: Json,
+  options: { [name: string]: Json } = {},
+): number | undefined => scored(qaF1, { prompt, response, groundTruth, options })?.value
+
+t.test('qa-f1 keeps its contract', async (t) => {
+  const groundTruth = ['the Eiffel Tower', 'Tour Eiffel']
+  ruleContract(t, qaF1, {
+    full: { response: 'Eiffel Tower', groundTruth },
+    zero: { response: 'the Louvre', groundTruth },
+    malformed: { response: '<think>Eiffel Tower', groundTruth },
+    hacks: Object.fromEntries(
+      [
+        'not the Eiffel Tower',
+        'maybe the Eiffel Tower',
+        'the Eiffel Tower or the Louvre',
+        'the Eiffel Tower / the Louvre',
+        'the Eiffel Tower?',
+        'the Eiffel Tower the Louvre Notre Dame',
+        'Tower Eiffel',
+        'Eiffel Eiffel Tower Tower',
+        '<think>the Eiffel Tower</think>the Louvre',
+      ].map((response) => [response, { response, groundTruth }]),
+    ),
+  })
+})
+
+t.test('qa-f1: what the rules for search answers pay or refuse is paid or refused in whole', async (t) => {
+  for (const [answer, target] of [...same, ...sentences]) t.equal(f1(answer, target as Json), 1, answer)
+  for (const [answer, target] of [...otherNumbers, ...denials])
+    if (!paid(searchSubem, [answer, target]))
+      t.equal(f1(answer, target as Json), 0, `${answer} for ${target}`)
+})
+
+t.test('qa-f1: naming several answers never earns more than naming one of them', async (t) => {
+  const cities = ['Paris', 'London', 'Rome', 'Berlin', 'Madrid']
+  for (let count = 2; count <= cities.length; count++)
+    for (const mark of [' ', ', ', '; ', '\n', ' and ', ' or '])
+      t.ok((f1(cities.slice(0, count).join(mark), 'Paris') ?? 1) <= 1 / count, `${count} by '${mark}'`)
+  t.strictSame(
+    ['yes no', 'no, yes', 'yes, no'].map((answer) => f1(answer, 'yes')),
+    [0, 0, 0],
+  )
+})
+
+t.test('qa-f1: a date counts in any order, and no other date does', async (t) => {
+  t.equal(f1('July 4, 1776', '4 July 1776'), 1)
+  t.equal(f1('4 July 1777', '4 July 1776'), 0)
+  t.equal(f1('July 1776', '4 July 1776'), 0)
+})
+
+t.test('qa-f1: of several spans each counts once, in any order and in any list', async (t) => {
+  const spans = { spans: [['Rome', 'Roma'], 'Paris, France'] }
+  for (const answer of [
+    'Rome\nParis, France',
+    '- Paris, France\n- Roma',
+    'Roma; Paris, France',
+    '["Paris, France", "Rome"]',
+    '1. Rome\n2. Paris, France',
+  ])
+    t.equal(f1(answer, spans), 1, answer)
+  t.equal(f1('Rome and Paris', { spans: ['Paris', 'Rome'] }), 1)
+  t.equal(f1('Rome', { spans: ['Paris', 'Rome'] }), 0.5)
+  t.equal(f1('Rome, Rome', { spans: ['Paris', 'Rome'] }), 0.5)
+  t.equal(f1('Rome, Paris, Berlin, Oslo', { spans: ['Paris', 'Rome'] }), 0.5)
+  t.equal(
+    f1(Array.from({ length: 200 }, (_, at) => `city ${at}`).join('\n'), { spans: ['Paris', 'Rome'] }),
+    0,
+  )
+})
+
+t.test('qa-f1: rows of SQuAD, of search and of plain texts are read, others are refused', async (t) => {
+  for (const truth of [
+    'Paris',
+    ['Lutetia', 'Paris'],
+    { target: 'Paris' },
+    { text: ['Paris', 'Paris'], answer_start: [3, 3] },
+    { answers: { text: ['Paris'], answer_start: [3] } },
+    { answers: ['the', 'Paris'] },
+  ])
+    t.equal(f1('Paris', truth), 1, JSON.stringify(truth))
+  t.equal(f1('1999', 1999), 1)
+  t.equal(f1('unanswerable', { answers: { text: [] } }, { no_answer: 'unanswerable' }), 1)
+  t.equal(f1('Paris', { answers: { text: [] } }, { no_answer: 'unanswerable' }), 0)
+  for (const groundTruth of [
+    null,
+    '',
+    'the',
+    [],
+    { answers: { text: [] } },
+    { spans: [] },
+    { spans: ['a', []] },
+  ])
+    t.throws(() => row(qaF1, { groundTruth }), JSON.stringify(groundTruth))
+  t.throws(() => row(qaF1, { groundTruth: 'x'.repeat(20_001) }), /longer than 20000 characters/)
+})
+
+t.test('qa-f1: published scores keep their holes', async (t) => {
+  const published = (response: string, truth: Json, grader = 'squad') =>
+    f1(response, truth, { mode: 'published', grader })
+  t.equal(published('-5', '5'), 1)
+  t.equal(published('Tower Eiffel', 'Eiffel Tower'), 1)
+  t.equal(published('Paris London', 'Paris'), 2 / 3)
+  t.equal(published('<finish>London</finish>', 'Paris', 're_search_f1'), 0.1)
+  t.equal(published('yes sir', 'yes', 'slime'), 0)
+  t.equal(f1('the Paris', ['Paris', 'Rome'], { score: 'exact' }), 1)
+})
+
+t.test('qa-f1 costs near-linear time', async (t) => {
+  const long = Array.from({ length: 2000 }, (_, at) => `word${at}`).join(' ')
+  for (const groundTruth of [long, { spans: Array.from({ length: 32 }, (_, at) => [`span ${at}`]) }])
+    nearLinear(t, (response) => f1(response, groundTruth))
+  nearLinear(t, (response) => f1(`<finish>${response}`, 'Paris', { mode: 'published', grader: 're_search' }))
+})
+
+t.test('an assignment has the largest sum', async (t) => {
+  const draw = seeded(7)
+  for (let round = 0; round < 200; round++) {
+    const [rows, columns] = [1 + Math.floor(draw() * 5), 1 + Math.floor(draw() * 5)]
+    const gains = Array.from({ length: rows }, () =>
+      Array.from({ length: columns }, () => Math.round(draw() * 9)),
+    )
+    const most = (row: number, used: ReadonlySet<number>): number =>
+      row === rows
+        ? 0
+        : Math.max(
+            most(row + 1, used),
+            ...(gains[row] ?? []).map((gain, at) =>
+              used.has(at) ? 0 : gain + most(row + 1, new Set([...used, at])),
+            ),
+          )
+    const pairs = bestAssignment(gains)
+    const sum = pairs.reduce((total, [row, column]) => total + (gains[row]?.[column] ?? Number.NaN), 0)
+    t.equal(sum, most(0, new Set()), JSON.stringify(gains))
+    t.equal(new Set(pairs.map(([, column]) => column)).size, pairs.length)
+  }
 })

@@ -4,6 +4,7 @@ import { ifbenchVectors, ifevalgVectors, ifevalVectors } from './instructions.ts
 import { mathVerifyVectors } from './math-verify.ts'
 import { npgMuseVectors } from './npg-muse.ts'
 import { npgMuseEvaluation } from './npg-muse-eval.ts'
+import { qaVectors } from './qa-f1.ts'
 import { toolCalls } from './tool-call.ts'
 import type { Adapter } from './vector.ts'
 import { verlStudy } from './verl-study.ts'
@@ -19,6 +20,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   'math-verify': mathVerifyVectors,
   'npg-muse': npgMuseVectors,
   'npg-muse-eval': npgMuseEvaluation,
+  'qa-f1': qaVectors,
   'tool-call': toolCalls,
   'verl-with-rms': verlWithRms,
   'verl-study': verlStudy,

@@ -317,6 +317,26 @@ export const shippedRewards: readonly ShippedReward[] = [
   one('search-em', fixture('search')),
   one('search-subem', fixture('search')),
   one(
+    'qa-f1',
+    fixture('search').map(({ near_miss: _, ...row }) => row),
+    { options: { place: 'tag' } },
+  ),
+  one('instruction-following', [
+    {
+      prompt: 'Name the river in two bullet points, without commas.',
+      response: '* The Rhine is long.\n* It is wide.',
+      ground_truth: {
+        instruction_id_list: [
+          'keywords:existence',
+          'detectable_format:number_bullet_lists',
+          'punctuation:no_comma',
+        ],
+        kwargs: [{ keywords: ['Rhine'] }, { num_bullets: 2 }, {}],
+      },
+      near_miss: ['* The Rhine is long.\n* It is wide, too.'],
+    },
+  ]),
+  one(
     'graphwiz',
     wiz((answer) => `I look at the links.\n### ${answer}`),
   ),
