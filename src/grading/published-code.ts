@@ -1,13 +1,14 @@
 /**
- * What verl's prime_code, LiveCodeBench and Open-Instruct do with a response of code: the program that they take from it,
+ * What verl's prime_code and sandbox_fusion, LiveCodeBench and Open-Instruct do with a response of code: the program that they take from it,
  * what they run, and the score that they give.
  */
 
 import type { Json } from '../core/sample/sample.ts'
+import { fusionProgram, fusionResults, fusionRun, fusionSeconds, fusionTestsOf } from './published-fusion.ts'
 import { publishedHarness } from './published-harness.ts'
 
 /** Whose code grades in mode `published`. */
-export const codeGraders = ['prime_code', 'livecodebench', 'open_instruct'] as const
+export const codeGraders = ['prime_code', 'sandbox_fusion', 'livecodebench', 'open_instruct'] as const
 export type CodeGrader = (typeof codeGraders)[number]
 
 /** The kinds of model by which LiveCodeBench takes a program from a response. */
@@ -17,6 +18,7 @@ export type LcbStyle = (typeof lcbStyles)[number]
 /** The program that a grader takes from a response. null: it takes none. Linear in the text. */
 export function publishedProgram(response: string, grader: CodeGrader, style: LcbStyle): string | null {
   if (grader === 'prime_code') return before(afterLast(response, '```python'), '```')
+  if (grader === 'sandbox_fusion') return fusionProgram(response)
   if (grader === 'open_instruct') return lastBetween(response) ?? response
   return lcbProgram(response, style)
 }
@@ -114,7 +116,7 @@ interface Lists {
 interface PublishedExecution {
   readonly language: 'python'
   readonly program: string
-  readonly cases: readonly HarnessCall[]
+  readonly cases: readonly (HarnessCall | { readonly stdin: string })[]
   readonly limits: {
     readonly cpuSeconds: number
     readonly wallSeconds: number
@@ -135,6 +137,7 @@ interface HarnessCall {
 interface Called {
   readonly ended: string
   readonly passed: boolean
+  readonly stdout?: string
   readonly value?: Json
 }
 
@@ -147,6 +150,7 @@ interface PublishedScore {
 
 type Job =
   | { readonly grader: 'prime_code' | 'livecodebench'; readonly tests: Lists | null }
+  | { readonly grader: 'sandbox_fusion'; readonly tests: Readonly<Record<string, Json>> | null }
   | { readonly grader: 'open_instruct'; readonly tests: readonly Json[] }
 
 /** prime_code's seconds: of a test and of all tests in its first pass, of a test and of its process after that. */
@@ -179,6 +183,19 @@ export function publishedExecution(
   if (job === null) return null
   const program = publishedProgram(response, job.grader, options.lcb_style)
   if (job.tests === null || program === null) return unpaid(null)
+  if (job.grader === 'sandbox_fusion') {
+    const tests = fusionTestsOf(job.tests)
+    const run = tests && fusionRun(program, tests)
+    if (!run || run.cases.length === 0) return unpaid(tests && fusionResults(tests, []))
+    const { limit_s: limit = fusionSeconds } = options
+    return {
+      language: 'python',
+      ...run,
+      limits: { cpuSeconds: limit, wallSeconds: limit, totalSeconds: 3600, memoryMb: options.memory_mb },
+      stop: 'never',
+      report: 'outputs',
+    }
+  }
   if (job.grader === 'open_instruct' && (job.tests.length === 0 || openInstructRefuses(program)))
     return unpaid(job.tests.map(() => 0))
   const { cases, seconds } = casesOf(job, program, options)
@@ -212,6 +229,11 @@ export function publishedScore(
     const limit = options.limit_s ?? openInstructSeconds
     const { threshold, perf_penalty: penalty } = options
     return scoreOf(openInstructScore(results, runtimes, limit, { threshold, penalty }), results)
+  }
+  if (job.grader === 'sandbox_fusion') {
+    const tests = fusionTestsOf(job.tests)
+    const results = tests ? fusionResults(tests, cases) : []
+    return scoreOf(results.filter((one) => one === true).length / Math.max(1, results.length), results)
   }
   const { inputs = [] } = job.tests ?? {}
   if (job.grader === 'livecodebench') {
@@ -303,6 +325,7 @@ function jobOf(truth: unknown, { grader: wanted }: PublishedOptions): Job | null
     return { grader, tests: Array.isArray(read) ? (read as readonly Json[]) : [] }
   }
   if (!isRecord(read)) return { grader, tests: null }
+  if (grader === 'sandbox_fusion') return { grader, tests: read }
   const { inputs, outputs } = read
   if (!Array.isArray(inputs) || !Array.isArray(outputs)) return { grader, tests: null }
   return { grader, tests: read as unknown as Lists }

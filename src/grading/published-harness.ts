@@ -1,11 +1,24 @@
 /** How verl's prime_code, LiveCodeBench and Open-Instruct run tests: in the process of the program, which can cheat them. */
 
 // cspell:disable
+/** Python: \`own_builtins()\`, the built-in names without those that the sandbox's prelude adds. */
+export const ownBuiltins = `
+import builtins
+
+OTHER_NAMES = ("None True False Ellipsis NotImplemented __debug__ __build_class__ __import__ __name__ __doc__ __loader__ "
+    "__spec__ open").split()
+
+
+def own_builtins():
+    return {name: value for name, value in vars(builtins).items()
+        if name in OTHER_NAMES or (getattr(value, "__module__", None) == "builtins" and name != "Text")}
+`
+
 /**
  * Python: `prime(source, tests, seconds, total)`, `livecodebench(source, tests, seconds)`,
  * `open_instruct_stdio(source, tests, seconds)` and `open_instruct_assert(source, test)`, each in a process of its own.
  */
-export const publishedHarness = String.raw`
+export const publishedHarness = String.raw`${ownBuiltins}
 import ast, builtins, io, json, os, signal, sys, time
 from decimal import Decimal
 from types import ModuleType
@@ -370,7 +383,7 @@ def open_instruct_stdio(source, tests, seconds):
 
 def open_instruct_assert(source, test):
     guard("", "ipdb joblib resource psutil tkinter", ("exit", "quit"))
-    names = {"__builtins__": builtins}
+    names = {"__builtins__": own_builtins()}
     try:
         exec(source, names)
         started = now()

@@ -1,5 +1,5 @@
 import { type Endpoint, readNumberField } from './call.ts'
-import { type FaultKind, faultKinds, type InjectedFault, type Recovery, recoveries } from './faults.ts'
+import { allFaultKinds, type FaultKind, type InjectedFault, type Recovery, recoveries } from './faults.ts'
 import type { SimulatedModel } from './model.ts'
 import type { SimulatedProcess } from './process.ts'
 import { badRequest } from './refusal.ts'
@@ -46,8 +46,8 @@ export function readFaults(value: unknown): InjectedFault[] {
   return (value as readonly unknown[]).map((item, index) => {
     const fault = (item ?? {}) as Record<string, unknown>
     const at = `faults[${index}]`
-    if (!faultKinds.includes(fault.kind as FaultKind)) {
-      throw badRequest(`${at}.kind must be one of ${faultKinds.join(', ')}`, `${at}.kind`)
+    if (!allFaultKinds.includes(fault.kind as FaultKind)) {
+      throw badRequest(`${at}.kind must be one of ${allFaultKinds.join(', ')}`, `${at}.kind`)
     }
     for (const name of numbers) {
       if (fault[name] !== undefined && typeof fault[name] !== 'number') {

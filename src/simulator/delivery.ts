@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { spoiledRun } from './api/sandbox.ts'
 import type { Reply, ReplyEvent } from './call.ts'
 import type { FaultKind, InjectedFault } from './faults.ts'
 import { Refusal, unknownModel } from './refusal.ts'
@@ -38,6 +39,13 @@ function corrupt(kind: FaultKind | null, json: object): string {
       )
     case 'tool-call':
       return JSON.stringify(withChoices(reply, toolCall))
+    case 'sandbox-error':
+    case 'half-output':
+      return JSON.stringify(spoiledRun(kind, reply))
+    case 'half-json': {
+      const whole = JSON.stringify(reply)
+      return whole.slice(0, whole.length / 2)
+    }
     default:
       return JSON.stringify(reply)
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { uniform } from './hash.ts'
 
-/** Faults to inject. `wrong-model` refuses requests that name a model, and lists another in /v1/models. */
+/** Faults of model servers. `wrong-model` refuses requests that name a model, and lists another in /v1/models. */
 export const faultKinds = [
   'slow',
   'hang',
@@ -23,7 +23,13 @@ export const faultKinds = [
   'refusal',
 ] as const
 
-export type FaultKind = (typeof faultKinds)[number]
+/** Faults of servers that run programs. `half-output`: the end of what a program printed is missing. */
+const programFaultKinds = ['sandbox-error', 'half-output', 'half-json'] as const
+
+/** Faults that can be injected: those of model servers, and those of servers that run programs. */
+export const allFaultKinds = [...faultKinds, ...programFaultKinds] as const
+
+export type FaultKind = (typeof allFaultKinds)[number]
 
 /** What happens to held requests once the fault is over. */
 export const recoveries = ['answer', 'drop'] as const

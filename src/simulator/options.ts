@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { InjectedFault } from './faults.ts'
 import type { PolicyOptions } from './policies.ts'
+import type { ScriptedRun } from './scripted-runs.ts'
 import type { SglangFlags } from './sglang-memory.ts'
 
 /**
@@ -35,6 +36,10 @@ export interface Restart {
   /** Time of 503 replies afterwards, while it loads its weights. */
   readonly loadingMs?: number
 }
+
+/** What a server does: writes text, scores or embeds it, or runs programs as SandboxFusion. */
+export const runners = ['generate', 'pooling', 'sandbox'] as const
+export type Runner = (typeof runners)[number]
 
 /** Options of a simulated model server. All have defaults. */
 export interface SimulatedServerOptions extends PolicyOptions {
@@ -71,7 +76,9 @@ export interface SimulatedServerOptions extends PolicyOptions {
   readonly engine?: 'vllm' | 'sglang'
   readonly sglang?: SglangFlags
   /** Limits the endpoints. If absent: all. */
-  readonly runner?: 'generate' | 'pooling'
+  readonly runner?: Runner
+  /** What programs print on the endpoints of SandboxFusion. If absent: nothing. */
+  readonly programs?: readonly ScriptedRun[]
   /** Thinks unless `enable_thinking` is false. If absent: only if the request or the prompt asks for it. */
   readonly thinking?: boolean
   /** Puts thoughts into `reasoning_content`, like vLLM with a reasoning parser. */

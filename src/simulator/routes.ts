@@ -18,15 +18,17 @@ import {
   wakeUp,
 } from './api/life.ts'
 import { embeddings, generativeScoring, rerank, score } from './api/pooling.ts'
+import { ping, runCode } from './api/sandbox.ts'
 import { encode, generate, modelInfo, serverInfo } from './api/sglang.ts'
 import type { Endpoint } from './call.ts'
+import type { Runner } from './options.ts'
 
-/** An endpoint. `runner`: the kind of model that serves it. If absent: every server. */
+/** An endpoint. `runner`: the kind of model, or the servers of programs, that has it. If absent: every server. */
 export interface Route {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly endpoint: Endpoint
-  readonly runner?: 'generate' | 'pooling'
+  readonly runner?: Runner
   /** The server that has it. If absent: both. */
   readonly engine?: 'vllm' | 'sglang'
   /** True if it asks the model. Faults strike these paths by default. */
@@ -37,7 +39,7 @@ export interface Route {
   readonly isControl?: boolean
 }
 
-const asks = (runner: 'generate' | 'pooling', path: string, endpoint: Endpoint): Route => ({
+const asks = (runner: Runner, path: string, endpoint: Endpoint): Route => ({
   method: 'POST',
   path,
   endpoint,
@@ -69,6 +71,8 @@ export const routes: readonly Route[] = [
   asks('pooling', '/classify', classify),
   asks('pooling', '/v1/score', score),
   asks('pooling', '/v1/rerank', rerank),
+  asks('sandbox', '/run_code', runCode),
+  { ...tells('GET', '/v1/ping', ping), runner: 'sandbox' },
   tells('POST', '/tokenize', tokenize),
   probes('/health', health),
   tells('GET', '/v1/models', models),

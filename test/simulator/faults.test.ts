@@ -1,4 +1,8 @@
 import t from 'tap'
+import type { ProgramCase } from '../../src/contract/execution.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { PooledSandbox } from '../../src/scoring/sandboxes/pooled-sandbox.ts'
+import { serversConfig } from '../../src/scoring/sandboxes/sandbox-config.ts'
 import { Attempts } from '../../src/simulator/index.ts'
 import { latencyMs } from '../../src/simulator/model.ts'
 import { fakeClock } from '../support/clock.ts'
@@ -244,3 +248,86 @@ t.test('attempts are counted across the servers of a fleet, within a bound', asy
   t.same([attempts.next(1), attempts.next(1), attempts.next(2), attempts.next(3)], [0, 1, 0, 0])
   t.equal(attempts.next(1), 0, 'the oldest was forgotten')
 })
+
+t.test(
+  'a server of programs answers from its script, and fails as SandboxFusion does when told to',
+  async (t) => {
+    const server = await simulated(t, {
+      runner: 'sandbox',
+      programs: [
+        { program: 'int(input())', stdin: '21', stdout: '42\n' },
+        { program: 'int(input())', ended: 'exception', stderr: 'ValueError: x' },
+        { test: 'add', value: 3 },
+        { program: 'while', ended: 'time' },
+      ],
+    })
+    const double = { language: 'python', code: 'print(int(input()) * 2)', stdin: '21' }
+    const right = {
+      status: 200,
+      json: { status: 'Success', run_result: { status: 'Finished', return_code: 0, stdout: '42\n' } },
+    }
+    t.match(await post(server, '/run_code', double), right)
+    t.match((await post(server, '/run_code', { ...double, stdin: 'x' })).json, {
+      status: 'Failed',
+      run_result: { return_code: 1, stderr: 'ValueError: x' },
+    })
+    t.equal((await post(server, '/run_code', { ...double, language: 'cobol' })).status, 422)
+    t.equal((await post(server, '/v1/chat/completions', {})).status, 404)
+    t.equal((await get(server, '/v1/ping')).json, 'pong')
+
+    const config = serversConfig.parse({
+      backend: 'sandbox-fusion',
+      instances: [server.url],
+      retry: { max: 0 },
+      breaker: { failures: 100, open_s: 0.001 },
+      health: { interval_s: 0 },
+    })
+    const clock = systemClock
+    const sandbox = new PooledSandbox('fusion', config, { clock, events: {}, env: {} })
+    t.teardown(() => sandbox.close())
+    const run = (program: string, cases: readonly ProgramCase[], ms = 60_000) =>
+      sandbox.run({
+        execution: { language: 'python', program, cases },
+        deadline: clock.now() + ms,
+        signal: new AbortController().signal,
+      })
+    const printed: ProgramCase = { stdin: '21', expected: { stdout: '42' } }
+    const passed = { result: { compiled: true, cases: [{ ended: 'ok', passed: true }] } }
+    t.match(await run(double.code, [printed]), passed)
+    t.match(
+      await run('def add(a, b): ...', [{ call: 'add', args: '[1, 2]', expected: { json: '3' } }]),
+      passed,
+    )
+    t.match(await run('def add(a, b): ...', [{ check: 'assert add(1, 2) == 3' }]), passed)
+    t.match(await run('while True: pass', [printed]), {
+      result: { cases: [{ ended: 'time', passed: false }] },
+    })
+    t.match(await run('print(7)', [printed]), { result: { cases: [{ ended: 'ok', passed: false }] } })
+
+    const kinds = [
+      'sandbox-error',
+      'half-output',
+      'half-json',
+      'half-body',
+      'garbage',
+      '500',
+      'reset',
+      'error-body',
+    ] as const
+    for (const kind of kinds) {
+      server.set({ kind })
+      t.match(await run(double.code, [printed]), { failure: { kind: 'sandbox_unreachable' } }, kind)
+      if (['half-output', 'sandbox-error'].includes(kind))
+        t.match(
+          (await post(server, '/run_code', double)).json,
+          kind === 'half-output' ? { run_result: { stdout: '4' } } : { status: 'SandboxError' },
+        )
+    }
+    server.set({ kind: '429' })
+    t.match(await run(double.code, [printed]), { failure: { kind: 'overloaded' } })
+    server.set({ kind: 'hang' })
+    t.match(await run(double.code, [printed], 50), { failure: { kind: 'deadline' } })
+    server.set()
+    t.match(await run(double.code, [printed]), passed)
+  },
+)

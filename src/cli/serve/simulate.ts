@@ -2,11 +2,14 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { reasonOf } from '../../core/system-error.ts'
 import {
-  faultKinds,
+  allFaultKinds,
   type InjectedFault,
   policyNames,
   type Restart,
   readFaults,
+  readScript,
+  runners,
+  type ScriptedRun,
   startSimulatedServers,
 } from '../../simulator/index.ts'
 import type { SimulatedServerOptions } from '../../simulator/options.ts'
@@ -32,7 +35,7 @@ export const simulateOptions = {
   port: whole('PORT', 'the first of consecutive ports; 0 selects free ones', { high: 65_535, or: 0 }),
   count: whole('N', 'how many servers', { low: 1, high: 1000, or: 1 }),
   model: text('NAME', 'the name of the served model', { or: 'simulated-judge' }),
-  runner: oneOf(['generate', 'pooling'], 'serves only these endpoints; all by default'),
+  runner: oneOf(runners, 'serves only these endpoints; all by default'),
   engine: oneOf(['vllm', 'sglang'], "serves only this server's endpoints and metrics; both by default"),
   policy: oneOf(
     policyNames,
@@ -48,6 +51,12 @@ export const simulateOptions = {
     {
       suggests: 'files',
     },
+  ),
+  programs: option(
+    'FILE',
+    'what programs print on /run_code: JSON [{"program": piece, "stdin": text, "stdout": text, ...}]',
+    readPrograms,
+    { suggests: 'files' },
   ),
   constant: option('VALUE', "the constant policy's verdict, 0 to 1, or its whole reply", readConstant),
   'success-rate': number('RATE', "the solver's share of right answers (default 0.5)", { low: 0, high: 1 }),
@@ -101,7 +110,7 @@ export const simulateOptions = {
   dimensions: number('N', 'the length of an embedding (default 256)', { low: 1, high: 1e5 }),
   thinking: flag('thinks before it answers'),
   'reasoning-parser': flag('returns thoughts in reasoning_content'),
-  fault: repeated(option('FAULT', 'injects a fault, see above', readFault, { suggests: faultKinds })),
+  fault: repeated(option('FAULT', 'injects a fault, see above', readFault, { suggests: allFaultKinds })),
   restart: repeated(
     option(
       'AFTER[:DOWN[:LOADING]]',
@@ -124,11 +133,11 @@ export const command = defineCommand({
   name: 'simulate',
   summary: 'starts simulated model servers: judges without a GPU, with scripted latency and faults',
   synopsis: [''],
-  about: `Starts simulated model servers that speak the APIs of vLLM and SGLang, prints a line \`MODEL URL\` for each, and serves until
+  about: `Starts simulated model servers that speak the APIs of vLLM, SGLang and SandboxFusion, prints a line \`MODEL URL\` for each, and serves until
 it is stopped. They need no GPU and no weights: a scripted policy judges.
 
 A fault is KIND[:RATE][@PATH]: its rate is 0 to 1, and it affects paths that begin with PATH. KIND is one of
-${wrapped(faultKinds.join(', '), 110).join('\n')}.
+${wrapped(allFaultKinds.join(', '), 110).join('\n')}.
 As JSON, a fault can have more settings: '{"kind": "hang", "afterMs": 5000, "forMs": 60000, "recovery": "answer"}'`,
   options: simulateOptions,
   async run({ values }, io) {
@@ -183,7 +192,7 @@ function readFault(given: string): InjectedFault {
   const at = given.indexOf('@')
   const [kind = '', rate] = (at < 0 ? given : given.slice(0, at)).split(':')
   return {
-    kind: readWord(kind, faultKinds),
+    kind: readWord(kind, allFaultKinds),
     ...(rate !== undefined && { rate: readNumber(rate, { low: 0, high: 1 }) }),
     ...(at >= 0 && { path: given.slice(at + 1) }),
   }
@@ -200,6 +209,14 @@ function readRestart(given: string): Restart & { readonly afterMs: number } {
 function readConstant(given: string): number | string {
   const value = given.trim() === '' ? Number.NaN : Number(given)
   return value >= 0 && value <= 1 ? value : given
+}
+
+function readPrograms(file: string): ScriptedRun[] {
+  try {
+    return readScript(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (error) {
+    throw new BadValue(`${file}: ${reasonOf(error)}`)
+  }
 }
 
 type Row = Readonly<Record<string, unknown>>

@@ -150,6 +150,7 @@ const app = why
       share: options({ score: 'share' }),
       strict: options({ limit_s: 3 }),
       published: options({ mode: 'published' }),
+      fusion: options({ mode: 'published', grader: 'sandbox_fusion' }),
       lcb: options({ mode: 'published', grader: 'livecodebench' }),
       penalty: options({ format_penalty: 0.5 }),
       'open-instruct': options({ score: 'share', fence: 'none', limit_s: 3 }),
@@ -387,5 +388,35 @@ t.test(
       for (const { reward: value, failure } of (reply.json() as { results: Result[] }).results)
         t.match({ value, failure }, { value: null, failure: { kind: 'bad_sample', detail: /of this form/ } })
     }
+  },
+)
+
+t.test(
+  "verl's sandbox_fusion: what is printed counts, and only the program's own names",
+  { skip: why },
+  async (t) => {
+    const table: readonly (readonly [string, unknown, number])[] = [
+      [add, { inputs: ['1 2', '2 2'], outputs: ['3', '5'] }, 0.5],
+      ['```\nprint(1)\n```', { inputs: [''], outputs: ['1\n\n'] }, 1],
+      [code('print("1 ")'), { inputs: [''], outputs: ['1'] }, 0],
+      [code('print(gcd(4, 6))'), { inputs: [''], outputs: ['2'] }, 0],
+      [code('def f(x): return gcd(x, 6)'), { inputs: ['4'], outputs: ['2'], fn_name: 'f' }, 1],
+      [code('def f(x): return "a"'), { inputs: ['4'], outputs: ['"a"'], fn_name: 'f' }, 0],
+      [code('def f(x): return 1 // 0'), { inputs: ['4'], outputs: [''], fn_name: 'f' }, 1],
+      [code('def f(x): return x'), { assert_case: ['assert f(1) == 1', 'assert f(1) == 2'] }, 0.5],
+      [code('exit()'), { assert_case: ['assert False'] }, 1],
+      [code('print(1)\nexit(1)'), { inputs: [''], outputs: ['1'] }, 0],
+      ['print(1)', { inputs: [''], outputs: ['1'] }, 0],
+      [add, { inputs: ['1 2'], outputs: [] }, 0],
+      [code('print(input())'), { inputs: [[1, 'a']], outputs: ["[1, 'a']"] }, 1],
+    ]
+    const samples = table.map(([response, ground_truth]) => ({ prompt: 'p', response, ground_truth }))
+    const { results } = (await post('/v1/score', { reward: 'fusion', samples })).json() as {
+      results: Result[]
+    }
+    t.same(
+      results.map(({ reward }) => reward),
+      table.map(([, , reward]) => reward),
+    )
   },
 )
