@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import t from 'tap'
 import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
+import { dataUrl, imagePart, png } from '../../support/images.ts'
 import { attackRollout, attackRows } from './attack-rows.ts'
 import { openBrowser } from './browser.ts'
 import { openScene, play, type Scene } from './scene.ts'
@@ -190,6 +191,63 @@ t.test('the playground works with the keyboard alone', async (t) => {
   t.strictSame(await violations(page), [])
   t.strictSame(troubles, [])
   await context.close()
+})
+
+t.test('images of a rollout are thumbnails, and only where texts are shown', async (t) => {
+  const salt = 0x60
+  const shown = imagePart(dataUrl(png(700, 350, salt)))
+  const sample = {
+    id: 'pictured',
+    ground_truth: '1',
+    prompt: [{ role: 'user', content: [shown, { type: 'text', text: 'What is x?' }] }],
+    response: [
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ id: 'c', function: { name: 'zoom', arguments: '{}' } }],
+      },
+      {
+        role: 'tool',
+        tool_call_id: 'c',
+        content: [imagePart(dataUrl(png(4, 8, salt))), imagePart('https://evil.invalid/x.png')],
+      },
+      { role: 'assistant', content: '#### 1' },
+    ],
+  }
+  const open = async (scene: Scene) => {
+    const visited = await visit(browser, scene, 'samples')
+    await scene.score({ reward: scene === withheld ? 'rule' : 'gsm8k', samples: [sample] })
+    scene.advance(1000)
+    await visited.page.getByRole('link', { name: /Sample pictured/ }).click()
+    const detail = visited.page.getByRole('region', { name: 'Sample' })
+    await detail.getByText('Ground truth').waitFor()
+    return { ...visited, detail }
+  }
+  const withheld = await openScene({ keys: {}, text: 'hash' })
+  t.teardown(() => withheld.close())
+
+  const { page, troubles, context, detail } = await open(scene)
+  await detail.getByRole('img', { name: 'Image, 700 by 350 pixels' }).waitFor()
+  await detail.getByRole('img', { name: 'Image, 4 by 8 pixels' }).waitFor()
+  const canvases = (await page.evaluate(
+    "[...document.querySelectorAll('canvas')].map((c) => [c.width, c.height, ...c.getContext('2d').getImageData(1, 1, 1, 1).data])",
+  )) as number[][]
+  t.strictSame(canvases, [
+    [320, 160, salt, salt, salt, 255],
+    [4, 8, salt, salt, salt, 255],
+  ])
+  t.match(await detail.innerText(), /image\/png, \d+ bytes, SHA-256 .*sent without bytes, SHA-256/s)
+  t.strictSame(await violations(page), [])
+  await page.setViewportSize(narrow)
+  t.equal(await overflow(page), 0, 'thumbnails do not widen the page')
+  t.strictSame(troubles, [], 'no address was asked')
+  await context.close()
+
+  const hidden = await open(withheld)
+  t.equal(await hidden.page.locator('canvas').count(), 0)
+  t.match(await hidden.detail.innerText(), /image\/png, \d+ bytes, SHA-256/)
+  t.strictSame(hidden.troubles, [])
+  await hidden.context.close()
 })
 
 t.test('text of a policy is shown literally and executes nothing', async (t) => {

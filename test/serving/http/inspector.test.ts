@@ -12,6 +12,7 @@ import { shownText } from '../../../src/serving/telemetry/live/shown-row.ts'
 import type { TextPolicy } from '../../../src/serving/telemetry/record/text-policy.ts'
 import { readEvents } from '../../support/event-stream.ts'
 import { testModel } from '../../support/gateway.ts'
+import { dataUrl, sha256 as hashOf, imagePart, paddedPng, png } from '../../support/images.ts'
 import { inspectedApp } from '../../support/inspected.ts'
 
 const rule = { steps: [{ name: 'rule', function: 'echo-rule' }] }
@@ -130,6 +131,63 @@ t.test('the inspector', async (t) => {
       if (text === 'none') t.equal(row.terms[0].asks[0].question, null)
       stream.destroy()
     }
+  })
+
+  await t.test('images of a row are shown where texts are, within a bound', async (t) => {
+    const first = png(8, 6)
+    const asking = (...urls: string[]) => [
+      { role: 'user', content: [...urls.map((url) => imagePart(url)), { type: 'text', text: 'q' }] },
+    ]
+    const keep = async (id: string, ...urls: string[]) => {
+      await score(app, 'one', [{ prompt: asking(...urls), response: '1' }], {}, id)
+      clock.advance(1000)
+    }
+    const imagesOf = async (id: string) => (await app.inject(`/ui/api/rows/${id}:0`)).json().images
+    const get = (hash: string) => app.inject(`/ui/api/images/${hash}`)
+    text = 'full'
+    await keep('seen', dataUrl(first), dataUrl(first), 'https://images.example/a.png')
+    t.strictSame(await imagesOf('seen'), [hashOf(first)], 'an address is never fetched')
+    const image = await get(hashOf(first))
+    t.match(image.headers, {
+      'content-type': 'image/png',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': /default-src 'none'/,
+    })
+    t.ok(image.rawPayload.equals(first))
+
+    const unfit = [
+      dataUrl(paddedPng(8, 8, 2_200_000)),
+      dataUrl(png(9000, 9000)),
+      'data:image/svg+xml;base64,PHN2Zy8+',
+    ]
+    await keep('unfit', ...unfit)
+    t.strictSame(await imagesOf('unfit'), [], 'not too large, and only of types that run nothing')
+    for (const name of ['ab'.repeat(32), 'x', '..%2fx'])
+      t.match((await get(name)).statusCode, /^40[04]$/, name)
+
+    for (const policy of ['hash', 'none'] as const) {
+      text = policy
+      t.strictSame(await imagesOf('seen'), [], policy)
+      t.equal((await get(hashOf(first))).statusCode, 404, `not where texts are kept as ${policy}`)
+      const other = png(10, policy.length)
+      await keep(policy, dataUrl(other))
+      text = 'full'
+      t.equal((await get(hashOf(other))).statusCode, 404, 'and not later')
+    }
+
+    // The engine may have released the images when the last row of a large request is counted.
+    const common = png(20, 20)
+    const row = { prompt: asking(dataUrl(common)), response: '1' }
+    await score(app, 'one', Array(512).fill(row), {}, 'many')
+    clock.advance(10_000)
+    t.equal((await get(hashOf(common))).statusCode, 200)
+
+    // 24 MiB as base64; the oldest go.
+    for (let at = 0; at < 12; at += 1) await keep(`big-${at}`, dataUrl(paddedPng(8, 8, 1_500_000, at)))
+    t.strictSame(await imagesOf('seen'), [])
+    t.equal((await get(hashOf(first))).statusCode, 404)
+    t.equal((await imagesOf('big-11')).length, 1)
   })
 
   await t.test(
@@ -281,7 +339,7 @@ t.test('with keys', async (t) => {
     t.equal((await page.app.inject('/ui/')).statusCode, 200)
   })
 
-  for (const url of ['/ui/api/events', '/ui/api/rows/req:0'])
+  for (const url of ['/ui/api/events', '/ui/api/rows/req:0', `/ui/api/images/${'ab'.repeat(32)}`])
     await t.test(`${url} needs one with the scope read, which no address holds`, async (t) => {
       t.equal((await app.inject(url)).statusCode, 401)
       t.equal((await app.inject({ url, headers: bearer(env.TRAINER) })).statusCode, 403)

@@ -74,6 +74,16 @@ export function inspectorRoutes(
     if (!row) throw new GatewayError('RG_NOT_FOUND', 'this row is no longer kept; look for it in the record')
     return noStore(reply).send(row)
   })
+
+  const hash = z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/) })
+  app.get('/ui/api/images/:sha256', { schema: { ...hide, params: hash } }, async (request, reply) => {
+    const image = live.image(request.params.sha256)
+    if (!image) throw new GatewayError('RG_NOT_FOUND', 'this image is not kept, or no longer')
+    return noStore(reply)
+      .header('content-security-policy', "default-src 'none'; sandbox")
+      .type(image.type)
+      .send(Buffer.from(image.base64, 'base64'))
+  })
 }
 
 const noStore = (reply: FastifyReply): FastifyReply => reply.header('cache-control', 'no-store')

@@ -9,6 +9,7 @@ import { eachInSlices } from '../../../core/slices.ts'
 import type { EngineEvents, RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
 import { JudgeAnswers } from '../record/judge-answers.ts'
 import type { TextPolicy } from '../record/text-policy.ts'
+import { imagesToShow, KeptImages } from './kept-images.ts'
 import { TrackedReward } from './series.ts'
 import { detailOf, type KeptRow, type RowDetail, type RowSummary, summaryOf } from './shown-row.ts'
 
@@ -37,6 +38,7 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> 
   readonly #options: LiveOptions
   readonly #epoch: number
   readonly #answers = new JudgeAnswers(maxAnswerBytes, maxAnswersPerSample)
+  readonly #images = new KeptImages()
   readonly #rows = new RecentRows((row) => this.#forget(row))
   #watchers = 0
 
@@ -63,6 +65,8 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> 
     const tracked = this.#trackedOf(event.plan)
     const now = this.now()
     const invalid: number[] = []
+    // Counting many rows goes on after the engine has released the images.
+    const images = this.policy === 'full' ? imagesToShow(event.rows) : null
     const count = (index: number): void => {
       const outcome = event.outcomes[index]
       if (!outcome) return
@@ -70,10 +74,15 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> 
       if (!outcome.valid && invalid.length < maxInvalid) invalid.push(index)
     }
     const keepSome = (): void => {
-      const kept = this.#rows.take(event, event.requestId ?? randomUUID(), now, invalid, Math.random())
+      const id = event.requestId ?? randomUUID()
+      const kept = this.#rows.take(event, id, now, invalid, Math.random())
       for (let index = 0; index < event.rows.length; index++) {
         const row = event.rows[index]
-        if (row && !kept.includes(index)) this.#forget(row)
+        if (!row) continue
+        const found = images?.get(row)
+        if (!kept.includes(index)) this.#forget(row)
+        // A large row may be gone again, for a larger one of its request.
+        else if (found && this.#rows.get(`${id}:${index}`)) this.#images.keep(row, found)
       }
     }
     return eachInSlices(event.outcomes.length, count, keepSome)
@@ -107,7 +116,13 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> 
     if (!row) return null
     const sample = row.event.rows[0]
     const answers = sample && 'response' in sample ? this.#answers.of(sample) : []
-    return detailOf(row, answers, this.policy)
+    const images = sample && this.policy === 'full' ? this.#images.of(sample) : []
+    return { ...detailOf(row, answers, this.policy), images }
+  }
+
+  /** An image of a row that is kept; null if there is none with this hash, or if texts may not be shown. */
+  image(sha256: string): ReturnType<KeptImages['get']> {
+    return this.policy === 'full' ? this.#images.get(sha256) : null
   }
 
   /** A new version of a reward starts with empty series. */
@@ -121,7 +136,9 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> 
   }
 
   #forget(row: RequestDone['rows'][number]): void {
-    if (!('failure' in row)) this.#answers.forget(row)
+    if ('failure' in row) return
+    this.#answers.forget(row)
+    this.#images.forget(row)
   }
 }
 

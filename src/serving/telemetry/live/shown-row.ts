@@ -93,6 +93,8 @@ const questionOf = ({ prompt }: Sample): string =>
 
 /** One row in full: its record under the same text policy, with the questions sent to its judges. */
 export type RowDetail = Omit<RecordedRow, 'terms'> & {
+  /** The hashes of the images that `GET /ui/api/images/{sha256}` returns. */
+  readonly images: readonly string[]
   readonly terms: readonly (Omit<RecordedTerm, 'asks'> & { readonly asks: readonly ShownAsk[] })[]
 }
 
@@ -108,7 +110,7 @@ export function detailOf(
   { id, at, event }: KeptRow,
   answers: readonly VoteEvent[],
   policy: TextPolicy,
-): RowDetail {
+): Omit<RowDetail, 'images'> {
   const keep = textKeeper(policy)
   const time = new Date(at).toISOString()
   const parts = { keep, answersOf: () => [], samplingOf: () => ({}), limits: turnLimits }
@@ -117,7 +119,7 @@ export function detailOf(
     const own = answers.filter(({ step }) => step === term.name)
     return { ...term, asks: own.map((vote) => shownAsk(vote, keep)) }
   })
-  return cut({ ...recorded, terms }) as RowDetail
+  return cut({ ...recorded, terms }) as Omit<RowDetail, 'images'>
 }
 
 function cut(value: unknown): unknown {

@@ -1,10 +1,12 @@
+import type { ImageHandle } from '../../../scoring/models/interface/question-json.ts'
 import type { RowDetail } from '../../telemetry/live/shown-row.ts'
+import { Thumbnail } from './image.tsx'
 import { Kept, Text } from './text.tsx'
 
 type ShownTurn = NonNullable<RowDetail['sample']['turns']>[number]
 type ShownPart = Extract<ShownTurn['content'], readonly unknown[]>[number]
 
-/** A conversation, turn by turn: texts, reasoning and arguments of calls folded, images by hash, size and type. */
+/** A conversation, turn by turn: texts, reasoning and arguments of calls folded, images as thumbnails. */
 export function Conversation(props: {
   readonly turns: readonly ShownTurn[]
   readonly label: string
@@ -49,6 +51,9 @@ function Turn(props: { readonly turn: ShownTurn; readonly label: string; readonl
       {Array.isArray(content)
         ? content.map((part, at) => <Part part={part} label={`${label}, part ${at}`} />)
         : !isSilent && <Kept of={content} label={label} />}
+      {questionImages(turn).map(({ sha256, size, mediaType }) => (
+        <Picture sha256={sha256} size={size} type={mediaType} />
+      ))}
       {calls.map((call, at) => (
         <details class="asked">
           <summary>
@@ -86,17 +91,7 @@ function Part({ part, label }: { readonly part: ShownPart; readonly label: strin
         </>
       )
     case 'image':
-      return (
-        <p class="muted">
-          <span class="chip">image</span> <Text of={part.media_type ?? 'of unknown type'} />, {part.size}{' '}
-          bytes
-          {part.sha256 !== null && (
-            <>
-              , SHA-256 <code>{part.sha256.slice(0, 16)}…</code>
-            </>
-          )}
-        </p>
-      )
+      return <Picture sha256={part.sha256} size={part.size} type={part.media_type} />
     case 'other':
       return (
         <details class="asked">
@@ -109,6 +104,29 @@ function Part({ part, label }: { readonly part: ShownPart; readonly label: strin
   }
 }
 
+/** An image: its type, size and hash, with a thumbnail where its bytes are kept. */
+function Picture(props: {
+  readonly sha256: string | null
+  readonly size: number
+  readonly type: string | null | undefined
+}) {
+  const { sha256, size, type } = props
+  return (
+    <div class="muted picture">
+      <p>
+        <span class="chip">image</span> <Text of={type ?? 'of unknown type'} />,{' '}
+        {size === 0 ? 'sent without bytes' : `${size} bytes`}
+        {sha256 !== null && (
+          <>
+            , SHA-256 <code>{sha256.slice(0, 16)}…</code>
+          </>
+        )}
+      </p>
+      {sha256 !== null && <Thumbnail sha256={sha256} />}
+    </div>
+  )
+}
+
 /** The turns in a JSON text, such as a recorded prompt; null if it is anything else. */
 export function turnsIn(text: string): readonly ShownTurn[] | null {
   if (!text.startsWith('[{')) return null
@@ -119,6 +137,16 @@ export function turnsIn(text: string): readonly ShownTurn[] | null {
     return null
   }
 }
+
+/** The images that a judge was sent stand beside the text of its question. */
+const questionImages = (turn: ShownTurn): readonly ImageHandle[] =>
+  'images' in turn && Array.isArray(turn.images) ? turn.images.filter(isHandle) : []
+
+const isHandle = (value: unknown): value is ImageHandle =>
+  isFields(value) &&
+  typeof value.sha256 === 'string' &&
+  typeof value.size === 'number' &&
+  isTextOrNone(value.mediaType)
 
 type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields =>

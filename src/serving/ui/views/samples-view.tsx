@@ -4,6 +4,7 @@ import { clockTime, duration, figure, fixed } from '../format.ts'
 import { askJson } from '../live/session.ts'
 import { useLive } from '../live/store.ts'
 import { Conversation } from '../parts/conversation.tsx'
+import { KeptImages } from '../parts/image.tsx'
 import { Flags, Question, Steps } from '../parts/steps.tsx'
 import { TableHead } from '../parts/table.tsx'
 import { Kept, Text, visibleText } from '../parts/text.tsx'
@@ -214,7 +215,11 @@ function SampleDetail({ id }: { readonly id: string }) {
       </div>
       {trouble !== '' && <p class="error">{trouble}</p>}
       {!row && trouble === '' && <p class="muted">Loading…</p>}
-      {row && <Whole row={row} />}
+      {row && (
+        <KeptImages.Provider value={row.images}>
+          <Whole row={row} />
+        </KeptImages.Provider>
+      )}
     </section>
   )
 }
