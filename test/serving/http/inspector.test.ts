@@ -176,12 +176,15 @@ t.test('the inspector', async (t) => {
       t.equal((await get(hashOf(other))).statusCode, 404, 'and not later')
     }
 
-    // The engine may have released the images when the last row of a large request is counted.
+    // The rows of a large request are counted in later turns, when the engine has released the images.
     const common = png(20, 20)
     const row = { prompt: asking(dataUrl(common)), response: '1' }
     await score(app, 'one', Array(512).fill(row), {}, 'many')
     clock.advance(10_000)
-    t.equal((await get(hashOf(common))).statusCode, 200)
+    let isKept = false
+    for (let turn = 0; turn < 1000 && !isKept; turn += 1)
+      isKept = (await get(hashOf(common))).statusCode === 200
+    t.ok(isKept)
 
     // 24 MiB as base64; the oldest go.
     for (let at = 0; at < 12; at += 1) await keep(`big-${at}`, dataUrl(paddedPng(8, 8, 1_500_000, at)))
