@@ -10,6 +10,7 @@ for (const page of [
   'recipes/geo3k-vlm',
   'recipes/gsm8k',
   'recipes/instruction-following',
+  'recipes/length',
   'recipes/npg-muse',
   'recipes/rider',
   'recipes/short-answers',

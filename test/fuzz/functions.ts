@@ -27,6 +27,7 @@ const reply = JSON.stringify({
 const numbers = ['42', '-17', '1/2', '3.5'].map((groundTruth) => ({ groundTruth }))
 const arcs = 'The nodes are numbered from 0 to 3, and the edges are: (0->1) (1->2). Order them.'
 const question = [{ role: 'user', content: 'Grade {{sample.output_text}} for {{item.answer}}' }]
+const isRight = { right: { score: { value: 1 }, texts: [] } }
 const item = { answer: '42', reference: 'the cat sat on the mat' }
 
 /** Rows without a response, and pieces of texts that come near a right one. Functions that are not here take numbers. */
@@ -158,6 +159,15 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
   'search-subem': {
     rows: [{ groundTruth: { target: ['Paris', 'the city'] } }],
     pieces: ['<answer>', '</answer>', 'Paris', 'the '],
+  },
+  length: {
+    rows: [
+      { kind: 'cosine', max_length: 100 },
+      { kind: 'target', goal: 50, alpha: 0.01 },
+    ].map((options) => ({ options: { ...options, unit: 'words' }, earlier: isRight })),
+  },
+  'group-length': {
+    rows: ['kimi', 'excess'].map((kind) => ({ options: { kind, unit: 'characters' }, earlier: isRight })),
   },
   'overlong-penalty': { rows: [{ options: { max_length: 100, buffer: 20, unit: 'characters' } }] },
   'qa-f1': {

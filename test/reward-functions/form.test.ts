@@ -1,5 +1,7 @@
 import t from 'tap'
 import formatTags from '../../reward-functions/format-tags.ts'
+import groupLength from '../../reward-functions/group-length.ts'
+import length from '../../reward-functions/length.ts'
 import overlongPenalty from '../../reward-functions/overlong-penalty.ts'
 import repetitionPenalty from '../../reward-functions/repetition-penalty.ts'
 import { BadSample, type Json } from '../../src/contract/index.ts'
@@ -179,6 +181,12 @@ t.test('hostile text is scored in linear time', async (t) => {
   eachNearLinear(t, {
     'format-tags': (text) => [tagged(text), tagged(text, { opened: true, credit: 'each' })],
     'repetition-penalty': (response) => scored(repetitionPenalty, { response, options: { ngram: 20 } }),
+    length: (response) =>
+      scored(length, {
+        response,
+        options: { kind: 'cosine', max_length: 9, unit: 'words' },
+        earlier: after(1),
+      }),
     'overlong-penalty': (response) =>
       scored(overlongPenalty, { response, options: { ...lengths, unit: 'characters' } }),
     'a loop': hasLoop,
@@ -207,4 +215,184 @@ t.test('long near-loops cost little', async (t) => {
       t.ok(ms < mostMs(), `${name}, ${find.name}: ${ms} ms`)
     }
   }
+})
+
+const after = (value: number | null) => ({ right: { score: value === null ? null : { value }, texts: [] } })
+const measured = (tokens: Json, value: number | null, options: { [name: string]: Json }) => ({
+  options,
+  earlier: after(value),
+  extraInfo: { response_length: tokens },
+})
+const groupValues = (
+  answers: readonly (readonly [Json, number | null])[],
+  options: { [name: string]: Json },
+) =>
+  groupLength
+    .score(answers.map(([tokens, right]) => row(groupLength, measured(tokens, right, options))))
+    .map((verdict) => (typeof verdict === 'object' && verdict !== null ? verdict.value : verdict))
+
+t.test('length keeps its contract', async (t) => {
+  const cosine = { kind: 'cosine', max_length: 100 }
+  ruleContract(t, length, {
+    options: cosine,
+    full: measured(0, 1, cosine),
+    zero: measured(100, 1, cosine),
+    malformed: measured(5000, 1, cosine),
+    hacks: { 'a little longer': measured(1, 1, cosine), 'above the longest': measured(101, 1, cosine) },
+  })
+  const target = { kind: 'target', goal: 50, alpha: 0.02 }
+  ruleContract(t, length, {
+    options: target,
+    full: measured(50, 1, target),
+    zero: measured(0, 1, target),
+    malformed: measured(101, 1, target),
+    hacks: { shorter: measured(49, 1, target), longer: measured(51, 1, target) },
+  })
+})
+
+t.test('length: a wrong answer has no length term, however long it is', async (t) => {
+  for (const kind of [
+    { kind: 'cosine', max_length: 100 },
+    { kind: 'target', goal: 50 },
+  ])
+    for (const tokens of [0, 50, 100, 5000])
+      for (const right of [0, 0.99, null]) t.equal(scored(length, measured(tokens, right, kind)), null)
+  const half = { kind: 'target', goal: 50, right_from: 0.5 }
+  t.equal(scored(length, measured(50, 0.5, half))?.value, 1)
+  const published = { kind: 'cosine', mode: 'published', max_length: 100 }
+  t.equal(scored(length, measured(0, 0, published))?.value, -1)
+})
+
+t.test("length: the goal is the row's, exact or a maximum, and the length is in the unit", async (t) => {
+  const options = { kind: 'target', form: 'at_most', alpha: 0.1, unit: 'words' }
+  const of = (response: string, goal: Json, more: { [name: string]: Json } = {}) =>
+    scored(length, {
+      response,
+      options: { ...options, ...more },
+      earlier: after(1),
+      extraInfo: { target_length: goal },
+    })
+  t.strictSame(of('one two three', 3), { value: 1, details: { length: 3, goal: 3 } })
+  t.equal(of('one', '3')?.value, 1)
+  t.equal(of('one', 3, { form: 'exact' })?.value, 0.8)
+  t.equal(of('one two three four', 3)?.value, 0.9)
+  t.equal(of('一二三', 3)?.value, 1)
+  t.equal(of('one', 3, { unit: 'characters' })?.value, 1)
+  for (const goal of [null, '', 'three', -1, true])
+    t.throws(() => of('one', goal), /extra_info.target_length is not a length; send it, or set options.goal/)
+  t.throws(
+    () => scored(length, { ...measured(5, 1, { kind: 'cosine', max_length: 9 }), earlier: {} }),
+    /after/,
+  )
+  t.throws(
+    () => scored(length, measured('5', 1, { kind: 'cosine', max_length: 9 })),
+    /not a length in tokens/,
+  )
+  t.throws(() => row(length, { options: { kind: 'cosine', max_length: 9, goal: 3 } }), /goal/)
+})
+
+t.test('group-length: only right answers are compared, and wrong ones have no term', async (t) => {
+  const kimi = { kind: 'kimi' }
+  t.strictSame(
+    groupValues(
+      [
+        [100, 1],
+        [300, 1],
+        [10, 0],
+        [200, 1],
+        [9, null],
+      ],
+      kimi,
+    ),
+    [0.5, -0.5, null, 0, null],
+  )
+  for (const kind of [kimi, { kind: 'excess' }]) {
+    const wrong = groupValues(
+      [
+        [10, 0],
+        [900, 0],
+      ],
+      kind,
+    )
+    t.strictSame(wrong, [null, null], 'all wrong')
+    t.strictSame(
+      groupValues(
+        [
+          [10, 0],
+          [900, 1],
+        ],
+        kind,
+      ),
+      [null, 0],
+      'one is right',
+    )
+    t.strictSame(
+      groupValues(
+        [
+          [7, 1],
+          [7, 1],
+        ],
+        kind,
+      ),
+      [0, 0],
+      'equally long',
+    )
+    t.strictSame(
+      groupValues(
+        [
+          [0, 1],
+          [0, 1],
+        ],
+        kind,
+      ),
+      [0, 0],
+      'empty',
+    )
+    t.throws(
+      () =>
+        groupValues(
+          [
+            [null, 1],
+            [5, 1],
+          ],
+          kind,
+        ),
+      /not a length in tokens/,
+    )
+  }
+  t.strictSame(
+    groupValues(
+      [
+        [10, 0],
+        [900, 0],
+      ],
+      { ...kimi, mode: 'published' },
+    ),
+    [0, -0.5],
+  )
+})
+
+t.test('group-length: only what is much longer than the others costs, up to a bound', async (t) => {
+  const values = groupValues(
+    [100, 110, 90, 125, 175, 10_000].map((tokens) => [tokens, 1] as const),
+    { kind: 'excess', quantile: 0, slack: 0.5, rate: 0.5, max_penalty: 0.3 },
+  )
+  t.strictSame(values.slice(0, 4), [0, 0, 0, 0])
+  t.ok(Math.abs((values[4] ?? 0) + (0.5 * 40) / 90) < 1e-12)
+  t.equal(values[5], -0.3)
+})
+
+t.test('overlong-penalty: published penalties fall further above the longest length, or stay', async (t) => {
+  const at = (formula: string, tokens: number, buffer = 20) =>
+    scored(overlongPenalty, {
+      ...long(tokens),
+      options: { mode: 'published', formula, max_length: 100, buffer },
+    })?.value
+  t.strictSame(
+    [at('trl', 120), at('verl', 120), at('ms-swift', 120), at('trl', 100, 0), at('trl', 101, 0)],
+    [-1, -2, -2, 0, -1],
+  )
+  t.equal(at('verl', 50, 100), -0.5)
+  t.throws(() => at('ms-swift', 50, 100), /buffer below max_length/)
+  t.throws(() => at('verl', 50, 0), /is 0/)
 })

@@ -1,6 +1,7 @@
 import { codeVectors } from './code.ts'
 import { gsm8kProgressive } from './gsm8k-progressive.ts'
 import { ifbenchVectors, ifevalgVectors, ifevalVectors } from './instructions.ts'
+import { lengthVectors } from './length.ts'
 import { mathVerifyVectors } from './math-verify.ts'
 import { npgMuseVectors } from './npg-muse.ts'
 import { npgMuseEvaluation } from './npg-muse-eval.ts'
@@ -17,6 +18,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   ifbench: ifbenchVectors,
   ifeval: ifevalVectors,
   ifevalg: ifevalgVectors,
+  length: lengthVectors,
   'math-verify': mathVerifyVectors,
   'npg-muse': npgMuseVectors,
   'npg-muse-eval': npgMuseEvaluation,
