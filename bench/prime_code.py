@@ -4,6 +4,7 @@ import importlib
 import json
 import resource
 import sys
+import time
 import types
 
 folder = sys.argv[1] + "/verl/utils/reward_score/prime_code"
@@ -20,8 +21,8 @@ def cpu():
     return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
-began = cpu()
+began, started = cpu(), time.monotonic()
 for _ in range(request["times"]):
     results, _ = utils.check_correctness(in_outs=tests, generation=request["program"], timeout=5, debug=False)
-rate = request["times"] / (cpu() - began)
-print(json.dumps({"rate": rate, "passed": int(all(result is True for result in results))}))
+rates = {"cpu": request["times"] / (cpu() - began), "wall": request["times"] / (time.monotonic() - started)}
+print(json.dumps({**rates, "passed": int(all(result is True for result in results))}))

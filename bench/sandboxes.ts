@@ -6,6 +6,7 @@
  *   VERL=FOLDER        a folder with verl/utils/reward_score/prime_code (pip download verl --no-deps; unzip), needs numpy
  *   FUSION=URL         a server of SandboxFusion, and FUSION_PID=PID its process
  *   PYTHON=COMMAND     the interpreter for prime_code; python3 by default
+ *   TESTS=1,5,10       numbers of tests; 1, 5, 10, 30 and 100 by default
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -18,13 +19,13 @@ import type { Sandbox } from '../src/scoring/sandboxes/sandbox.ts'
 import { localConfig, serversConfig } from '../src/scoring/sandboxes/sandbox-config.ts'
 import { median } from './quantile.ts'
 
-const { VERL, FUSION, FUSION_PID = '', PYTHON = 'python3' } = process.env
+const { VERL, FUSION, FUSION_PID = '', PYTHON = 'python3', TESTS = '1,5,10,30,100' } = process.env
 const rounds = 3
 const programs = [
   ['right', 'n = int(input())\nprint(n * 2)', 1],
   ['wrong at the end', 'n = int(input())\nprint(n * 2 if n < LAST else 0)', 0],
 ] as const
-const counts = [1, 5, 10, 30, 100] as const
+const counts = TESTS.split(',').map(Number)
 
 const executionOf = (program: string, tests: number): Execution => ({
   language: 'python',
@@ -55,11 +56,16 @@ function cpuOf(pid: string): number {
 
 const self = (): number => cpuOf(String(process.pid))
 
-/** Programs for each second of CPU, one after another. */
-async function rate(sandbox: Sandbox, tests: number, times: number, cpu = self): Promise<number> {
-  const began = cpu()
+/** Programs for each second of CPU, and for each second by the clock, one after another. */
+async function rate(sandbox: Sandbox, tests: number, times: number, cpu = self): Promise<Rate> {
+  const [began, started] = [cpu(), performance.now()]
   for (let at = 0; at < times; at++) await verdict(sandbox, executionOf(programs[0][1], tests))
-  return times / (cpu() - began)
+  return { cpu: times / (cpu() - began), wall: (times * 1000) / (performance.now() - started) }
+}
+
+interface Rate {
+  readonly cpu: number
+  readonly wall: number
 }
 
 const primeCode = (request: object): unknown =>
@@ -97,27 +103,30 @@ for (const [name, program, wanted] of programs) {
 await rate(local, 1, 50)
 for (const tests of counts) {
   const times = Math.max(4, Math.ceil(100 / tests))
-  const rates = { local: [] as number[], prime: [] as number[], fusion: [] as number[] }
+  const rates: Record<'local' | 'prime' | 'fusion', Rate[]> = { local: [], prime: [], fusion: [] }
   for (let round = 0; round < rounds; round++) {
     rates.local.push(await rate(local, tests, times))
     if (VERL) {
       const inputs = Array.from({ length: tests }, (_, at) => `${at}\n`)
       const outputs = inputs.map((_, at) => `${2 * at}`)
       const request = { program: programs[0][1], inputs, outputs, times: Math.max(4, Math.ceil(times / 4)) }
-      rates.prime.push((primeCode(request) as { rate: number }).rate)
+      rates.prime.push(primeCode(request) as Rate)
     }
     if (fusion && round === 0)
       rates.fusion.push(
         await rate(fusion, tests, Math.max(2, Math.ceil(20 / tests)), () => cpuOf(FUSION_PID)),
       )
   }
-  const own = median(rates.local)
-  const against = (name: string, of: number[]) =>
+  const middle = (of: Rate[], kind: keyof Rate) => median(of.map((rate) => rate[kind]))
+  const figures = (of: Rate[]) =>
+    `${middle(of, 'cpu').toFixed(1)} programs a CPU second, ${middle(of, 'wall').toFixed(1)} a second`
+  const against = (name: string, of: Rate[]) =>
     of.length === 0
       ? ''
-      : `; ${name} ${median(of).toFixed(1)} programs a CPU second, ratio ${(own / median(of)).toFixed(2)}`
+      : `; ${name} ${figures(of)}, ratio ${(middle(rates.local, 'cpu') / middle(of, 'cpu')).toFixed(2)}`
+  const runs = (middle(rates.local, 'cpu') * tests).toFixed(0)
   console.log(
-    `${tests} tests: local ${own.toFixed(1)} programs a CPU second, ${(own * tests).toFixed(0)} runs` +
+    `${tests} tests: local ${figures(rates.local)}, ${runs} runs a CPU second` +
       against('prime_code', rates.prime) +
       against('SandboxFusion', rates.fusion),
   )

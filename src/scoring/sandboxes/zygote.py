@@ -23,6 +23,13 @@ what a case expects never comes here.
 """
 
 # cspell:disable
+import os
+
+# Modules ask to be told of forks, to seed random numbers anew and to mend locks. Here a process that forks has one thread and
+# holds no lock, and what nobody touches after a fork need not be copied.
+os.register_at_fork, register_at_fork = lambda **_: None, os.register_at_fork
+
+import _thread
 import builtins
 import ctypes
 import errno
@@ -30,7 +37,6 @@ import fcntl
 import gc
 import io
 import json
-import os
 import resource
 import select
 import signal
@@ -63,15 +69,22 @@ from typing import *
 import string, re, datetime, collections, heapq, bisect, copy, math, random, statistics, itertools, functools
 import operator, io, sys, json, typing, decimal, fractions, queue, string, array, cmath, enum, dataclasses, time
 """
+COMPILER_BYTES = 1 << 30
 RECURSION = 600_000  # as verl's prime_code sets it
 STACK = 512 << 20
 STDERR_KEPT = 4_096
 
 # Exit codes by which a case tells how it ended. A program can end with them too, which makes it fail by another name.
 EXCEPTION, NO_MEMORY, MISSING = 241, 242, 243
+# By which a template tells that the other side has gone.
+NO_MORE = 4
+ENDS = {0: "ok", EXCEPTION: "exception", NO_MEMORY: "memory", MISSING: "missing"}
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
+
+
+KILL_SIGNAL = int(signal.SIGKILL)
 
 
 def call(result, what):
@@ -80,6 +93,9 @@ def call(result, what):
         raise OSError(number, f"{what}: {os.strerror(number)}")
     return result
 
+
+# Numbers of descriptors, out of the way of those that a case uses.
+MESSAGES_IN, MESSAGES_OUT, RULES_FD = 198, 199, 200
 
 # --- Messages ---------------------------------------------------------------------------------------------------
 
@@ -95,11 +111,11 @@ def read_exactly(fd, size):
     return b"".join(parts)
 
 
-def receive():
+def receive(decode=json.JSONDecoder().scan_once):
     """The next message, or None when the other side has gone."""
-    head = read_exactly(0, 4)
-    body = head and read_exactly(0, struct.unpack(">I", head)[0])
-    return None if body is None else json.loads(body)
+    head = read_exactly(MESSAGES_IN, 4)
+    body = head and read_exactly(MESSAGES_IN, int.from_bytes(head, "big"))
+    return None if body is None else decode(body.decode(), 0)[0]
 
 
 def write_all(fd, data, write=os.write, view=memoryview):
@@ -109,8 +125,12 @@ def write_all(fd, data, write=os.write, view=memoryview):
 
 
 def send(message):
-    body = json.dumps(message).encode()
-    write_all(1, struct.pack(">I", len(body)) + body)
+    send_text(json.dumps(message))
+
+
+def send_text(text):
+    body = text.encode()
+    write_all(MESSAGES_OUT, len(body).to_bytes(4, "big") + body)
 
 
 # --- Namespaces: no other process, no network, and of the file system only what the interpreter reads -------------
@@ -119,7 +139,8 @@ NEW_ALL = 0x10000000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x00020000 | 0x040
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
+SECCOMP_MODE_FILTER = 2
 
 
 def readable_paths():
@@ -147,7 +168,7 @@ def enter_namespaces():
         if problem:
             os.waitpid(child, 0)
             raise OSError(problem)
-        for fd in (0, 1):
+        for fd in (MESSAGES_IN, MESSAGES_OUT):
             os.close(fd)
         _, status = os.waitpid(child, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
@@ -203,7 +224,6 @@ def bind(source, target, is_folder):
 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 READ_FILE, READ_DIR = 1 << 2, 1 << 3
-RULES_FD = 200
 
 
 def landlock_rules():
@@ -220,7 +240,6 @@ def landlock_rules():
         access = READ_FILE | READ_DIR if os.path.isdir(path) else READ_FILE
         call(libc.syscall(LANDLOCK_ADD, rules, 1, struct.pack("=Qi", access, fd), 0), f"landlock {path}")
         os.close(fd)
-    # Out of the way of the numbers that a case uses.
     moved = fcntl.fcntl(rules, fcntl.F_DUPFD, RULES_FD)
     os.close(rules)
     return moved
@@ -274,80 +293,111 @@ ALLOW, KILL, REFUSE, ABSENT = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM, 
 
 
 def seccomp_program():
-    """The filter's instructions, and the offsets at which each process puts its own number."""
+    """The filter's instructions, and the offsets at which each process puts its own number.
+
+    A search tree over the calls' numbers: loading a filter costs its length times the number of calls otherwise.
+    """
     column, audit = ARCHITECTURE[os.uname().machine]
-    code = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, audit), (RETURN, 0, 0, KILL), (LOAD, 0, 0, 0)]
-    if column == 0:
-        code += [(AT_LEAST, 0, 1, 0x40000000), (RETURN, 0, 0, KILL)]  # x32 has its own numbers
-    for numbers in ALWAYS.values():
-        if numbers[column] is not None:
-            code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
+    bodies = {numbers[column]: [(RETURN, 0, 0, ALLOW)] for numbers in ALWAYS.values() if numbers[column] is not None}
     for numbers, argument, values in BY_ARGUMENT.values():
-        low = 16 + 8 * argument
         allowed = [line for value in values for line in ((EQUAL, 0, 1, value), (RETURN, 0, 0, ALLOW))]
-        body = [(LOAD, 0, 0, low), *allowed, (RETURN, 0, 0, REFUSE)]
-        code += [(EQUAL, 0, len(body), numbers[column]), *body]
-    thread = [
+        bodies[numbers[column]] = [(LOAD, 0, 0, 16 + 8 * argument), *allowed, (RETURN, 0, 0, REFUSE)]
+    bodies[CLONE[column]] = [
         (LOAD, 0, 0, 16), (AND_SET, 0, 1, CLONE_NEW_ANY), (RETURN, 0, 0, REFUSE),
         (AND_SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE),
     ]
-    code += [(EQUAL, 0, len(thread), CLONE[column]), *thread]
-    code += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, ABSENT), (RETURN, 0, 0, REFUSE)]
+    bodies[CLONE3[column]] = [(RETURN, 0, 0, ABSENT)]
+    if column == 0:
+        bodies[0x40000000] = [(RETURN, 0, 0, KILL)]  # x32 has its own numbers, from here on
+    code = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, audit), (RETURN, 0, 0, KILL), (LOAD, 0, 0, 0)]
+    code += search_tree(ranges_of(bodies, 0x40000000))
     own = [8 * at + 4 for at, (_, _, _, value) in enumerate(code) if value == "pid"]
     packed = [struct.pack("HBBI", op, yes, no, 0 if value == "pid" else value) for op, yes, no, value in code]
     return b"".join(packed), own
 
 
+def ranges_of(bodies, endless):
+    """(first number, what is done) in order; each holds to the next one, and what no call has is refused."""
+    ranges = [(0, [(RETURN, 0, 0, REFUSE)])]
+    for number in sorted(bodies):
+        for start, body in ((number, bodies[number]), (number + 1, [(RETURN, 0, 0, REFUSE)])):
+            if start == endless + 1:
+                continue
+            if ranges[-1][0] == start:
+                ranges.pop()
+            if not ranges or ranges[-1][1] != body:
+                ranges.append((start, body))
+    return ranges
+
+
+def search_tree(ranges):
+    if len(ranges) == 1:
+        return ranges[0][1]
+    middle = len(ranges) // 2
+    below, above = search_tree(ranges[:middle]), search_tree(ranges[middle:])
+    return [(AT_LEAST, len(below), 0, ranges[middle][0]), *below, *above]
+
+
 class Filter(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
-
-
-def install_filter(program):
-    packed, own = program
-    code = bytearray(packed)
-    for offset in own:
-        struct.pack_into("I", code, offset, os.getpid())
-    call(libc.prctl(22, 2, ctypes.byref(Filter(len(code) // 8, bytes(code))), 0, 0), "seccomp")
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
 
 
 # --- A case ------------------------------------------------------------------------------------------------------
 
 
 class Confinement:
-    """What a process of a case gives up before it runs a program."""
+    """What keeps the process of a case from reaching anything."""
 
     def __init__(self, level, own_bytes):
         self.level = level
         self.own_bytes = own_bytes
         self.rules = landlock_rules() if level != "none" else None
-        self.program = seccomp_program() if level != "none" else None
+        self.filter = None
+        if level != "none":
+            packed, own = seccomp_program()
+            self.code = ctypes.create_string_buffer(packed, len(packed))
+            self.filter = ctypes.byref(Filter(len(packed) // 8, ctypes.addressof(self.code)))
+            self.put_number = [(struct.Struct("I").pack_into, self.code, offset) for offset in own]
 
-    def enter(self, limits):
-        memory = self.own_bytes + (limits["memory_mb"] << 20)
-        cpu = max(1, int(-(-limits["cpu_s"] // 1)))
-        for name, soft, hard in (
-            (resource.RLIMIT_AS, memory, memory),
-            (resource.RLIMIT_CPU, cpu, cpu + 1),
-            (resource.RLIMIT_CORE, 0, 0),
-            (resource.RLIMIT_NOFILE, 64, 64),
-        ):
-            lower(name, soft, hard)
-        if self.level == "none":
+    def enter_template(self):
+        """What a template gives up for itself and for the cases that it forks."""
+        lower(resource.RLIMIT_CORE, 0, 0)
+        lower(resource.RLIMIT_NOFILE, 64, 64)
+        if self.level != "none":
+            call(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+            drop_privileges()
+
+    def limits_of(self, message):
+        """Arguments of setrlimit for each case of a program."""
+        memory = self.own_bytes + (message["memory_mb"] << 20)
+        cpu = max(1, int(-(-message["cpu_s"] // 1)))
+        wanted = [(resource.RLIMIT_AS, memory, memory), (resource.RLIMIT_CPU, cpu, cpu + 1)]
+        if self.level != "none":
+            wanted.append((resource.RLIMIT_FSIZE, 0, 0))
+        return [(name, lowered(name, soft, hard)) for name, soft, hard in wanted]
+
+    def enter(self, limits, set_limit=resource.setrlimit, prctl=libc.prctl, syscall=libc.syscall):
+        """What the process of a case gives up before it runs the program."""
+        for name, limit in limits:
+            set_limit(name, limit)
+        if self.filter is None:
             return
-        lower(resource.RLIMIT_FSIZE, 0, 0)
-        call(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-        drop_privileges()
         if self.rules is not None:
-            call(libc.syscall(LANDLOCK_RESTRICT, self.rules, 0), "landlock")
-            os.close(self.rules)
-        install_filter(self.program)
+            call(syscall(LANDLOCK_RESTRICT, RULES_FD, 0), "landlock")
+            os.close(RULES_FD)
+        pid = os.getpid()
+        for put, code, offset in self.put_number:
+            put(code, offset, pid)
+        call(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, self.filter), "seccomp")
+
+
+def lowered(name, soft, hard):
+    most = resource.getrlimit(name)[1]
+    return (soft, hard) if most == resource.RLIM_INFINITY else (min(soft, most), min(hard, most))
 
 
 def lower(name, soft, hard):
-    now = resource.getrlimit(name)[1]
-    if now != resource.RLIM_INFINITY:
-        soft, hard = min(soft, now), min(hard, now)
-    resource.setrlimit(name, (soft, hard))
+    resource.setrlimit(name, lowered(name, soft, hard))
 
 
 def drop_privileges():
@@ -363,140 +413,136 @@ def drop_privileges():
     libc.capset(header, nothing)
 
 
-def run_case(code, case, limits, confinement):
-    """Forks a process that runs the program on a case. Returns how it ended."""
+class Program:
+    """A compiled program, with what its cases have in common."""
+
+    def __init__(self, code, message, confinement):
+        self.code = code
+        self.confinement = confinement
+        self.wall_s, self.cpu_s, self.output_bytes = message["wall_s"], message["cpu_s"], message["output_bytes"]
+        self.limits = confinement.limits_of(message)
+        module = type(sys)("__main__")
+        module.__dict__.update(known_names)
+        sys.modules["__main__"] = module
+        self.names = module.__dict__
+
+
+def run_case(program, case):
+    """Forks a process that runs the program on a case. Returns how it ended, as a JSON text."""
     given = os.memfd_create("stdin", os.MFD_ALLOW_SEALING)
-    write_all(given, case.get("stdin", "").encode("utf-8", "surrogatepass"))
-    os.lseek(given, 0, os.SEEK_SET)
+    text = case.get("stdin")
+    if text:
+        write_all(given, text.encode("utf-8", "surrogatepass"))
+        os.lseek(given, 0, os.SEEK_SET)
     fcntl.fcntl(given, fcntl.F_ADD_SEALS, 0xF)
-    pipes = [os.pipe() for _ in range(3)]
+    stdout, out = os.pipe()
+    stderr, err = os.pipe()
+    result, res = (None, None) if text is not None else os.pipe()
     started = time.monotonic()
     child = os.fork()
     if child == 0:
         try:
-            enter_case(given, [end for _, end in pipes], code, case, limits, confinement)
+            enter_case(given, out, err, res, program, case)
         finally:
             os._exit(255)
-    os.close(given)
-    for _, end in pipes:
-        os.close(end)
+    for fd in (given, out, err, res):
+        if fd is not None:
+            os.close(fd)
     try:
-        return watch(child, [end for end, _ in pipes], limits, started)
+        return watch(child, stdout, stderr, result, program, started)
     finally:
-        for end, _ in pipes:
-            os.close(end)
+        for fd in (stdout, stderr, result):
+            if fd is not None:
+                os.close(fd)
 
 
-def watch(child, ends, limits, started):
+def watch(child, stdout, stderr, result, program, started):
     """Reads what a process writes until it ends or breaks a limit."""
-    stdout, stderr, result = ends
-    kept = {stdout: bytearray(), stderr: bytearray(), result: bytearray()}
-    limit = limits["output_bytes"]
     exit_fd = os.pidfd_open(child)
+    kept = {fd: bytearray() for fd in (stdout, stderr, result) if fd is not None}
     poll = select.poll()
-    for fd in (*ends, exit_fd):
-        os.set_blocking(fd, False)
+    for fd in (*kept, exit_fd):
         poll.register(fd, select.POLLIN)
-    deadline = started + limits["wall_s"]
+    deadline = started + program.wall_s
     broken, gone = None, False
-    while not gone and broken is None:
+    while broken is None:
         left = deadline - time.monotonic()
-        ready = poll.poll(max(0, left * 1000)) if left > 0 else []
-        if not ready:
-            broken = "time" if time.monotonic() >= deadline else None
+        if left <= 0 and not gone:
+            broken = "time"
+            break
+        # What is there when it has gone is read; a process that it left behind, unconfined, may still write.
+        ready = poll.poll(0 if gone else left * 1000) if left > -1 else []
+        if gone and not ready:
+            break
         for fd, _ in ready:
             if fd == exit_fd:
                 gone = True
-            elif not drain(fd, kept[fd], limit):
                 poll.unregister(fd)
-        if any(len(kept[fd]) > limit for fd in (stdout, result)):
-            broken = "output"
-    if gone:
-        for fd in ends:
-            drain(fd, kept[fd], limit)
-        if any(len(kept[fd]) > limit for fd in (stdout, result)):
-            broken = "output"
-    else:
+                continue
+            part = os.read(fd, 1 << 16)
+            kept[fd] += part
+            if not part:
+                poll.unregister(fd)
+            elif fd == stderr:
+                del kept[fd][:-STDERR_KEPT]
+            elif len(kept[fd]) > program.output_bytes:
+                broken = "output"
+    if not gone:
         signal.pidfd_send_signal(exit_fd, signal.SIGKILL)
     os.close(exit_fd)
     _, status, usage = os.wait4(child, 0)
-    return outcome(broken, status, usage, kept[stdout], kept[stderr], kept[result], limits, time.monotonic() - started)
+    value = kept[result] if result is not None else None
+    return outcome(broken, status, usage, kept[stdout], kept[stderr], value, program, time.monotonic() - started)
 
 
-def drain(fd, into, limit):
-    """Reads what is there. False at the end of the stream. Keeps one byte more than the limit at most."""
-    while True:
-        try:
-            part = os.read(fd, 1 << 16)
-        except BlockingIOError:
-            return True
-        if not part:
-            return False
-        into += part[: max(0, limit + 1 - len(into))]
-        if len(into) > limit:
-            return True
-
-
-def outcome(broken, status, usage, stdout, stderr, result, limits, wall):
+def outcome(broken, status, usage, stdout, stderr, result, program, wall, quote=json.encoder.encode_basestring_ascii):
     cpu = usage.ru_utime + usage.ru_stime
     code = os.waitstatus_to_exitcode(status)
     if broken is not None:
         ended = broken
-    elif code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= limits["cpu_s"]):
+    elif code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= program.cpu_s):
         ended = "time"
     elif code < 0:
         ended = "signal"
     else:
-        ended = {0: "ok", EXCEPTION: "exception", NO_MEMORY: "memory", MISSING: "missing"}.get(code, "exit")
-    answer = {
-        "ended": ended,
-        "code": code,
-        "stdout": stdout[: limits["output_bytes"]].decode("utf-8", "replace"),
-        "stderr": stderr[-STDERR_KEPT:].decode("utf-8", "replace"),
-        "cpu_s": round(cpu, 4),
-        "wall_s": round(wall, 4),
-    }
+        ended = ENDS.get(code, "exit")
+    value = ""
     if ended == "ok" and result:
         try:
-            answer["value"] = json.loads(result)
+            value = f',"value":{json.dumps(json.loads(result), allow_nan=False)}'
         except (ValueError, RecursionError):
-            answer["ended"] = "tampered"
-    return answer
+            ended = "tampered"
+    printed = quote(stdout[: program.output_bytes].decode("utf-8", "replace"))
+    said = quote(stderr.decode("utf-8", "replace")) if stderr else '""'
+    return f'{{"ended":"{ended}","code":{code},"stdout":{printed},"stderr":{said}{value},"cpu_s":{cpu:.4f},"wall_s":{wall:.4f}}}'
 
 
 # --- Inside the process of a case --------------------------------------------------------------------------------
 
 
-def enter_case(given, ends, code, case, limits, confinement):
+def enter_case(given, out, err, res, program, case, prctl=libc.prctl, flush=None):
     # Everything that is needed after the program has run is bound before it, and the program cannot reach it by name.
-    leave, write, format_error, wait_for_threads = os._exit, write_all, traceback.format_exc, threading._shutdown
-    dumps, to_encode, own_file = json.dumps, encode, __file__
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    asks_value = "stdin" not in case
-    for fd, target in ((given, 0), (ends[0], 1), (ends[1], 2)):
-        os.dup2(fd, target)
-    if asks_value and ends[2] != 3:
-        os.dup2(ends[2], 3)
+    leave, write, format_error, threads, exit_calls = os._exit, write_all, traceback.format_exc, _thread._count, threading
+    dumps, to_encode, own_file, names, stdout, stderr = json.dumps, encode, __file__, program.names, sys.stdout, sys.stderr
+    asks_value = res is not None
+    prctl(PR_SET_PDEATHSIG, KILL_SIGNAL, 0, 0, 0)
+    os.dup2(given, 0)
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    if asks_value:
+        os.dup2(res, 3)
     os.closerange(4 if asks_value else 3, RULES_FD)
     os.closerange(RULES_FD + 1, 1024)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.enable()
-    module = type(sys)("__main__")
-    module.__dict__.update(known_names)
-    sys.modules["__main__"] = module
-    sys.argv = ["program.py"]
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0)), "utf-8", "surrogateescape")
-    sys.stdout = stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w")), "utf-8", "surrogateescape")
-    sys.stderr = stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w")), "utf-8", "backslashreplace", line_buffering=True)
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
     sys.setrecursionlimit(RECURSION)
-    confinement.enter(limits)
+    program.confinement.enter(program.limits)
     ended = 0
     try:
-        exec(code, module.__dict__)
+        exec(program.code, names)
         if asks_value:
-            write(3, dumps(to_encode(value_of(case, module.__dict__))).encode())
-        wait_for_threads()
+            write(3, dumps(to_encode(value_of(case, names))).encode())
+        if threads() or exit_calls._threading_atexits:
+            exit_calls._shutdown()
         stdout.flush()
     except SystemExit as stop:
         ended = exit_code(stop, stderr)
@@ -614,52 +660,59 @@ def encode(value, depth=0):
 
 
 def serve_program(message, confinement, compiled):
-    """Compiles a program and runs its cases until the other side ends it. Runs in a process of its own.
+    """Compiles a program and runs its cases until the other side ends it. Runs in a process of its own. False: there was none.
 
     Writes to `compiled` once it has answered: before that, the server answers if this process dies.
     """
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if message is None:
+        return False
+    libc.prctl(PR_SET_PDEATHSIG, KILL_SIGNAL, 0, 0, 0)
+    confinement.enter_template()
+    _, most_memory = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_CPU, (10, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, lowered(resource.RLIMIT_AS, confinement.own_bytes + COMPILER_BYTES, most_memory))
     try:
         code = compile(message["program"], "program.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         os.write(compiled, b"x")
         send({"compiled": False, "message": f"{type(error).__name__}: {error}"[:500]})
-        return
+        return True
     resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (most_memory, most_memory))
     os.write(compiled, b"x")
-    send({"compiled": True})
+    send_text('{"compiled":true}')
     del message["program"]
+    program = Program(code, message, confinement)
+    gc.freeze()
     while True:
         case = receive()
         if case is None or "end" in case:
-            return
-        send(run_case(code, case, message, confinement))
+            return True
+        send_text(run_case(program, case))
 
 
 def serve(confinement):
+    """Forks a template for each program. Never reads a program itself: what it holds, every later program could look for."""
+    waiting = select.poll()
+    waiting.register(MESSAGES_IN, select.POLLIN)
     while True:
-        message = receive()
-        if message is None:
-            return
-        if "program" not in message:
-            continue
+        waiting.poll()
         seen, compiled = os.pipe()
         child = os.fork()
         if child == 0:
             try:
-                serve_program(message, confinement, compiled)
-                os._exit(0)
+                os._exit(0 if serve_program(receive(), confinement, compiled) else NO_MORE)
             except BaseException:
                 traceback.print_exc()
             os._exit(1)
-        del message
         os.close(compiled)
         _, status = os.waitpid(child, 0)
         has_answered = os.read(seen, 1)
         os.close(seen)
         if status == 0:
             continue
+        if os.waitstatus_to_exitcode(status) == NO_MORE:
+            return
         if has_answered:
             # The other side may wait for an answer whose place in the stream nobody knows. It starts another server.
             os._exit(3)
@@ -687,12 +740,13 @@ def probe(confinement):
     listener.bind(("127.0.0.1", 0))
     listener.listen(8)
     limits = {"memory_mb": 256, "cpu_s": 2, "wall_s": 5, "output_bytes": 65536}
-    open_doors = []
-    for name, source in PROBES.items():
-        code = compile(source.replace("{port}", str(listener.getsockname()[1])), "probe", "exec")
-        if run_case(code, {"stdin": ""}, limits, confinement)["ended"] == "ok":
-            open_doors.append(name)
-    works = run_case(compile("print(int(input()) * 2)", "probe", "exec"), {"stdin": "21"}, limits, confinement)
+
+    def run(source, stdin):
+        return json.loads(run_case(Program(compile(source, "probe", "exec"), limits, confinement), {"stdin": stdin}))
+
+    port = str(listener.getsockname()[1])
+    open_doors = [name for name, source in PROBES.items() if run(source.replace("{port}", port), "")["ended"] == "ok"]
+    works = run("print(int(input()) * 2)", "21")
     if works["ended"] != "ok" or works["stdout"] != "42\n":
         raise OSError(f"a program does not run when confined ({works['ended']} {works['code']}: {works['stderr'][-200:]})")
     listener.close()
@@ -724,9 +778,30 @@ def confine(wanted):
     return confinement, probe(confinement), missing
 
 
+def open_streams():
+    """Moves the messages out of the way, and makes the streams of programs, as every case finds them."""
+    for fd, moved in ((0, MESSAGES_IN), (1, MESSAGES_OUT)):
+        os.dup2(fd, moved, inheritable=False)
+    # The kinds of descriptors that a case has: what a stream can do is asked when it is made.
+    given, (_, out) = os.memfd_create("stdin"), os.pipe()
+    for fd, target in ((given, 0), (out, 1), (out, 2)):
+        os.dup2(fd, target)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0)), "utf-8", "surrogateescape")
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w")), "utf-8", "surrogateescape")
+    sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w")), "utf-8", "backslashreplace", line_buffering=True)
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    os.closerange(3, MESSAGES_IN)
+    silent = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(silent, fd)
+    os.close(silent)
+    sys.argv = ["program.py"]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def main():
     # Whatever runs ends with the process that asked for it.
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    libc.prctl(PR_SET_PDEATHSIG, KILL_SIGNAL, 0, 0, 0)
     wanted = sys.argv[1] if len(sys.argv) > 1 else "namespaces"
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if "stack" not in sys.argv and soft != resource.RLIM_INFINITY and soft < STACK:
@@ -735,6 +810,7 @@ def main():
         resource.setrlimit(resource.RLIMIT_STACK, (lower_to, hard))
         os.execv(sys.executable, [sys.executable, "-I", "-S", os.path.abspath(__file__), wanted, "stack"])
     threading.stack_size(8 << 20)
+    open_streams()
     confinement, open_doors, missing = confine(wanted)
     gc.collect()
     gc.freeze()
@@ -757,4 +833,5 @@ def add_prelude():
 if __name__ == "__main__":
     replace_open()
     known_names = add_prelude()
+    os.register_at_fork = register_at_fork
     main()

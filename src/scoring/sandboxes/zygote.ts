@@ -40,9 +40,9 @@ export class Zygote {
   #gone: ZygoteGone | null = null
 
   constructor(python: string, wanted: Level) {
-    // An empty environment: nothing of the gateway's is there to be read.
+    // An empty environment: nothing of the gateway's is there to be read. Symbols are bound once, and not in every process.
     this.#process = spawn(python, ['-I', '-S', zygoteFile, wanted], {
-      env: { PATH: process.env.PATH ?? '' },
+      env: { PATH: process.env.PATH ?? '', LD_BIND_NOW: '1' },
       stdio: ['pipe', 'pipe', 'ignore'],
     })
     this.#process.on('error', (error) => this.#end(`${python} does not start: ${error.message}`))

@@ -175,6 +175,14 @@ t.test('a program that cheats does not pass', { skip }, async (t) => {
       'import os\nos.write(3, b"2")\nos._exit(0)\n',
       { call: 'f', args: '[1]', expected: { json: '[2]' } },
     ],
+    ...['NaN', '1e999', '[', '\\xff'].map(
+      (text) =>
+        [
+          'writes a result that is no JSON',
+          `import os\nos.write(3, b"${text}")\nos._exit(0)\n`,
+          { call: 'f', args: '[1]', expected: { json: '[2]' } },
+        ] as const,
+    ),
     [
       'writes two results',
       'import os\ndef f(x):\n  os.write(3, b"2")\n  return 2',
@@ -188,6 +196,11 @@ t.test('a program that cheats does not pass', { skip }, async (t) => {
     [
       'looks for what is expected',
       'import gc\nfor o in gc.get_objects():\n  if type(o) is str and "S3CR3T" in o: print(o)\nprint([o for o in gc.get_objects() if isinstance(o, dict) and "expected" in o])',
+      { stdin: '', expected: { stdout: 'S3CR3T' } },
+    ],
+    [
+      'looks for other inputs and outputs in the memory',
+      'import gc\nprint([o for o in gc.get_objects() if "S3CR" + "3T" in repr(o)])\nprint("S3CR" + "3T" in open("/proc/self/mem", "rb").read())',
       { stdin: '', expected: { stdout: 'S3CR3T' } },
     ],
     [
