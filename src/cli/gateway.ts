@@ -34,6 +34,9 @@ export async function withGateway<T>(
       env: io.env,
       events: { ...events, models: { ...events.models, parked: news.parked } },
     })
+    for (const { name, confinement } of gateway.sandboxes())
+      if (confinement?.isConfined === false)
+        io.stderr.write(`warning: sandbox ${name}: ${confinement.text}\n`)
     try {
       return await work(gateway)
     } finally {

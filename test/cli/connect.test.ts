@@ -1,10 +1,19 @@
 import t from 'tap'
 import type { Log } from '../../src/cli/serve/server-log.ts'
 import { openJudgeLog } from '../../src/cli/serve/server-log.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { readKeys } from '../../src/scoring/gateway/keys.ts'
+import { localConfig } from '../../src/scoring/sandboxes/sandbox-config.ts'
+import { openSandboxServer } from '../../src/serving/sandbox-server.ts'
+import type { ScriptedRun } from '../../src/simulator/index.ts'
 import { fakeClock } from '../support/clock.ts'
 import { runCommand } from '../support/command-line.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { withoutSandbox } from '../support/sandbox.ts'
 import { completion, json, scriptedServer } from '../support/scripted-server.ts'
+import { simulated } from '../support/simulated.ts'
+
+const withoutPrograms = await withoutSandbox()
 
 const rule = 'steps: [{ name: r, function: gsm8k }]\n'
 
@@ -87,6 +96,87 @@ t.test('check --connect (M41)', async (t) => {
     })
   })
 })
+
+t.test('check --connect asks sandbox servers how they run programs', { skip: withoutPrograms }, async (t) => {
+  const key = 'a-key-of-the-fleet-0123456789'
+  const own = await openSandboxServer({
+    host: '127.0.0.1',
+    port: 0,
+    sandbox: localConfig.parse({ programs: 1 }),
+    maxQueue: 1,
+    maxBodyBytes: 1 << 20,
+    keys: readKeys({ fleet: { env: 'KEY', scopes: ['score'] } } as never, { KEY: key }),
+    clock: systemClock,
+    log: () => {},
+  })
+  t.teardown(() => own.close(0))
+  const programs: ScriptedRun[] = [
+    { program: 'sys.version', stdout: '42 3.11.2\n' },
+    { program: 'iostream', stdout: '42' },
+    { program: 'console.log', ended: 'exit', code: 127 },
+  ]
+  const fusion = await simulated(t, { programs })
+  const sick = await simulated(t, { programs, faults: [{ kind: 'sandbox-error' }] })
+  const other = await scriptedServer((_, response) => json(response, {}))
+  t.teardown(() => other.kill())
+  const [port = 0] = await freePorts(1)
+  const step = { name: 'tests', function: 'code-tests', sandbox: 'fleet' }
+  const pool = (backend: string, ...instances: string[]) => ({ backend, instances })
+  const folder = t.testdir({
+    'gateway.json': JSON.stringify({
+      sandboxes: {
+        fleet: { ...pool('reward-gateway', own.url), api_key_env: 'RIGHT' },
+        wrong: { ...pool('reward-gateway', own.url), api_key_env: 'WRONG' },
+        none: pool('reward-gateway', own.url, `http://127.0.0.1:${port}`, other.url),
+        fusion: pool('sandbox-fusion', fusion.url, sick.url, other.url),
+      },
+    }),
+    'code.json': JSON.stringify({ steps: [step] }),
+  })
+  const env = { RIGHT: key, WRONG: 'another' }
+  const { code, stdout } = await runCommand(['check', folder, '--connect'], { env })
+  t.equal(code, 1)
+  for (const line of [
+    /\nsandbox fleet at http\S+: responds \(\d+ ms\): programs run .*Python 3\S+; 1 at once, 0 running and 0 waiting now; version \d/,
+    /\nerror: sandbox wrong at http\S+: it refuses with 401: is the key in WRONG right\?\n/,
+    /\nerror: sandbox none at http\S+: it refuses with 401: it needs a key; set api_key_env\n/,
+    /\nerror: sandbox none at http\S+: nothing listens there\n/,
+    /\nerror: sandbox none at http\S+: \/health does not tell how programs are confined: is this the address of `reward-gateway sandbox`\?\n/,
+    /\nsandbox fusion at http\S+: responds \(\d+ ms\): programs run in Python 3\.11\.2, C\+\+; their confinement is that/,
+    /\nerror: sandbox fusion at http\S+: it does not run Python: SandboxError\n/,
+    /\nerror: sandbox fusion at http\S+: \/run_code answers no result: is this the address of SandboxFusion\?\n/,
+    /\n2 of 8 sandbox servers respond\n$/,
+  ])
+    t.match(stdout, line)
+  t.notMatch(stdout, key)
+})
+
+t.test(
+  'score and audit warn on each run of programs that are not confined',
+  { skip: withoutPrograms },
+  async (t) => {
+    const step = { name: 'tests', function: 'code-tests', sandbox: 'open' }
+    const row = {
+      prompt: 'Double the number.',
+      response: '```python\nprint(int(input()) * 2)\n```',
+      ground_truth: { inputs: ['2'], outputs: ['4'] },
+    }
+    const folder = t.testdir({
+      'gateway.json': JSON.stringify({ sandboxes: { open: { isolation: 'unconfined' } } }),
+      'code.json': JSON.stringify({ steps: [step] }),
+      'rows.jsonl': `${JSON.stringify(row)}\n`,
+    })
+    const warning = /^warning: sandbox open: PROGRAMS ARE NOT CONFINED/m
+    const input = ['--input', `${folder}/rows.jsonl`]
+    const output = ['--output', `${folder}/scored.jsonl`]
+    t.match(await runCommand(['score', '--config', folder, ...input, ...output]), {
+      code: 0,
+      stderr: warning,
+    })
+    const audited = await runCommand(['audit', folder, ...input, '--against', 'judge'])
+    t.match(audited.stderr, warning)
+  },
+)
 
 interface Line {
   readonly level: string

@@ -16,6 +16,7 @@ import { eachRow } from '../../workbench/dataset/row.ts'
 import { openRows } from '../../workbench/dataset/rows.ts'
 import { samplesOf } from '../../workbench/dataset/samples.ts'
 import { connectAll } from '../../workbench/preflight/connect.ts'
+import { connectSandboxes } from '../../workbench/preflight/connect-sandboxes.ts'
 import { refusesMessages, traceMarker } from '../../workbench/preflight/questions.ts'
 import { trainerWarnings } from '../../workbench/preflight/trainer-checks.ts'
 import type { Io } from '../command.ts'
@@ -90,8 +91,11 @@ async function explainSandboxes(gateway: GatewaySettings, io: Io): Promise<void>
 }
 
 /** Exit code 1 if a server cannot be used. */
-async function connect({ models }: Resolved, io: Io): Promise<number> {
-  const found = await connectAll(models, io.env, systemClock)
+async function connect({ models, gateway }: Resolved, io: Io): Promise<number> {
+  const [found, places] = await Promise.all([
+    connectAll(models, io.env, systemClock),
+    connectSandboxes(gateway.sandboxes, io.env, systemClock),
+  ])
   for (const { model, address, trouble, ms } of found)
     io.stdout.write(
       trouble === null
@@ -101,10 +105,21 @@ async function connect({ models }: Resolved, io: Io): Promise<number> {
   const lost = found.filter(({ trouble }) => trouble !== null).length
   io.stdout.write(
     found.length === 0
-      ? 'no model names a server\n'
+      ? places.length > 0
+        ? ''
+        : 'no model names a server\n'
       : `${found.length - lost} of ${found.length} model servers respond\n`,
   )
-  return lost > 0 ? 1 : 0
+  for (const { sandbox, address, trouble, found: how, ms } of places)
+    io.stdout.write(
+      trouble === null
+        ? `sandbox ${sandbox} at ${address}: responds (${ms} ms): ${how}\n`
+        : `error: sandbox ${sandbox} at ${address}: ${trouble}\n`,
+    )
+  const gone = places.filter(({ trouble }) => trouble !== null).length
+  if (places.length > 0)
+    io.stdout.write(`${places.length - gone} of ${places.length} sandbox servers respond\n`)
+  return lost + gone > 0 ? 1 : 0
 }
 
 async function warningsOf(

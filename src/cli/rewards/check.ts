@@ -22,7 +22,7 @@ exit code is 1 if there is an error, or with --strict a warning.`,
   options: {
     'reward-functions': functionFolders,
     connect: flag(
-      'checks that each model server responds and serves its model; the exit code is 1 if one does not',
+      'checks that each model server responds and serves its model, and that each sandbox server takes programs; the exit code is 1 if one does not',
     ),
     fix: flag('first renames old settings in these files and folders; keeps comments and layout'),
     trainer: repeated(

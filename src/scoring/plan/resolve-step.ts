@@ -19,6 +19,8 @@ import { stepIdentity } from './version.ts'
 /** What a step needs to be resolved. */
 export interface StepContext {
   readonly reward: Partial<Pick<RewardConfig, 'on_unreadable' | 'gate' | 'deadline_s'>>
+  /** Seconds of a request whose reward names none (`limits.deadline_s`). */
+  readonly deadlineSeconds: number
   readonly models: ReadonlyMap<string, ModelConfig | null>
   /** Names of the sandboxes in gateway.yaml. */
   readonly sandboxes: readonly string[]
@@ -228,7 +230,7 @@ function checkProgramTime(
   step: Partial<StepConfig>,
   { description, bound }: StepFunction,
   at: ConfigPath,
-  { reward, report }: StepContext,
+  { reward, deadlineSeconds, report }: StepContext,
 ): void {
   if (description.kind !== 'program' || bound === null) return
   const { mode, total_s: given } = bound.options as { readonly mode?: string; readonly total_s?: unknown }
@@ -237,11 +239,12 @@ function checkProgramTime(
   }
   const total = given ?? properties?.total_s?.default
   if (typeof total !== 'number' || mode === 'published') return
+  const deadline = reward.deadline_s ?? deadlineSeconds
   const [seconds, name] =
-    (step.timeout_s ?? Number.POSITIVE_INFINITY) < (reward.deadline_s ?? Number.POSITIVE_INFINITY)
+    step.timeout_s !== undefined && step.timeout_s < deadline
       ? [step.timeout_s, 'timeout_s']
-      : [reward.deadline_s, 'deadline_s']
-  if (seconds === undefined || total < seconds) return
+      : [deadline, reward.deadline_s === undefined ? 'limits.deadline_s' : 'deadline_s']
+  if (total < seconds) return
   report.add(
     [...at, 'options'],
     `a program's tests may take ${total} s (total_s), but ${name} is ${seconds} s; lower total_s or raise ${name}`,

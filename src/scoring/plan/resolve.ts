@@ -72,6 +72,7 @@ async function resolveReward(
   report: RewardReport,
 ): Promise<Plan | null> {
   const sandboxes = Object.keys(gateway.sandboxes)
+  const { deadline_s: deadlineSeconds } = gateway.limits
   checkNames(written, report)
   const found = await Promise.all(
     written.map((step, index) => findFunction(step, ['steps', index], functions, report)),
@@ -80,7 +81,16 @@ async function resolveReward(
   const gate = compileGate(settings.gate, written, found, report)
   const above = new Map<string, KnownStep>()
   const steps = written.map((step, index) => {
-    const around = { reward: settings, models, sandboxes, above: new Map(above), names, gate, report }
+    const around = {
+      reward: settings,
+      deadlineSeconds,
+      models,
+      sandboxes,
+      above: new Map(above),
+      names,
+      gate,
+      report,
+    }
     const resolved = resolveStep(step, ['steps', index], found[index] ?? null, around)
     if (step.name !== undefined) above.set(step.name, knownStep(found[index] ?? null))
     return resolved

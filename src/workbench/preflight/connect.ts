@@ -6,7 +6,7 @@ import { backendOf } from '../../scoring/models/backends/backend-of.ts'
 import { addressFault, addressOf, isAllowed, readAddresses } from '../../scoring/models/interface/address.ts'
 import type { ModelConfig } from '../../scoring/models/interface/model-config.ts'
 import { isObject } from '../../scoring/models/transport/reply.ts'
-import { openConnections, send } from '../../scoring/models/transport/transport.ts'
+import { openConnections, type Reply, send } from '../../scoring/models/transport/transport.ts'
 import { UpstreamError } from '../../scoring/models/transport/upstream-error.ts'
 
 /** The result of asking one server about one model. */
@@ -74,26 +74,7 @@ async function troubleOf(
   env: Readonly<Record<string, string | undefined>>,
   clock: Clock,
 ): Promise<string | null> {
-  const key = config.api_key_env === undefined ? undefined : env[config.api_key_env]
-  const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {}
-  const { origin, pathname } = new URL(url)
-  const seconds = config.health.timeout_s
-  const { pool } = openConnections(origin, config.connect_timeout_s * 1000)
-  // Uses the same connections as a question. Both requests together may take as long as one health probe.
-  const get = (path: string) =>
-    send(
-      pool,
-      { method: 'GET', path, headers, body: null },
-      { basePath: pathname.replace(/\/+$/, ''), maxReplyBytes: config.max_reply_bytes },
-    )
-  let late = () => {}
-  const cancel = clock.after(seconds * 1000, () => late())
-  const asked = async (path: string) => {
-    const exchange = get(path)
-    late = () => exchange.abort(new UpstreamError('judge_timeout', `no answer within ${seconds} s`))
-    return exchange.reply
-  }
-  try {
+  return withServer(url, config, env, clock, async (asked) => {
     if (config.backend === 'vllm') {
       const { status } = await asked(backendOf(config).healthPath)
       if (status !== 200) return `its health probe answers ${status}${hintOf(status, config)}`
@@ -106,6 +87,49 @@ async function troubleOf(
     const isServed =
       config.backend === 'openai' || !config.health.model || names.some((name) => served.includes(name))
     return isServed ? null : `it serves ${served.slice(0, 5).join(', ') || 'no model'}, not ${config.model}`
+  })
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+/** The settings of a model or of a sandbox by which its servers are reached. */
+type Reached = Pick<ModelConfig, 'api_key_env' | 'connect_timeout_s'> & {
+  readonly health: { readonly timeout_s: number }
+}
+/** Sends a GET, or a POST with a body. */
+export type AskServer = (path: string, body?: object) => Promise<Reply>
+
+/**
+ * What `use` finds at a server, or the trouble with reaching it. All requests together may take as long as one health probe.
+ * They take the same connections as questions do.
+ */
+export async function withServer<T>(
+  url: string,
+  config: Reached,
+  env: Env,
+  clock: Clock,
+  use: (ask: AskServer) => Promise<T>,
+): Promise<T | string> {
+  const key = config.api_key_env === undefined ? undefined : env[config.api_key_env]
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    ...(key && { authorization: `Bearer ${key}` }),
+  }
+  const { origin, pathname } = new URL(url)
+  const seconds = config.health.timeout_s
+  const { pool } = openConnections(origin, config.connect_timeout_s * 1000)
+  const limits = { basePath: pathname.replace(/\/+$/, ''), maxReplyBytes: 1 << 24 }
+  let late = () => {}
+  const cancel = clock.after(seconds * 1000, () => late())
+  const ask: AskServer = (path, body) => {
+    const message = body
+      ? ({ method: 'POST', path, headers, body: JSON.stringify(body) } as const)
+      : ({ method: 'GET', path, headers, body: null } as const)
+    const exchange = send(pool, message, limits)
+    late = () => exchange.abort(new UpstreamError('judge_timeout', `no answer within ${seconds} s`))
+    return exchange.reply
+  }
+  try {
+    return await use(ask)
   } catch (error) {
     return hideSecrets(connectionTrouble(reasonOf(error)))
   } finally {
@@ -114,10 +138,15 @@ async function troubleOf(
   }
 }
 
-const hintOf = (status: number, { api_key_env: variable }: ModelConfig): string => {
+/** What a status may mean, behind the status. */
+export const hintOf = (
+  status: number,
+  { api_key_env: variable }: Pick<ModelConfig, 'api_key_env'>,
+  isAbout = 'a model server',
+): string => {
   if (status === 401 || status === 403)
     return variable === undefined ? ': it needs a key; set api_key_env' : `: is the key in ${variable} right?`
-  return status === 404 ? ': is this the address of a model server?' : ''
+  return status === 404 ? `: is this the address of ${isAbout}?` : ''
 }
 
 /** The model names of a /v1/models reply. null if it is not such a list. */

@@ -369,6 +369,8 @@ t.test('mistakes about sandboxes are told with a remedy', async (t) => {
   await refused({ sandboxes }, { ...plain, sandbox: 'local', model: 'judge' }, /runs programs/)
   await refused({ sandboxes }, { name: 'm', function: 'exact-match', sandbox: 'local' }, /runs none/)
   await refused({ sandboxes }, { ...step, timeout_s: 30 }, /may take 60 s \(total_s\), but timeout_s is 30 s/)
+  const long = { ...step, options: { total_s: 600 } }
+  await refused({ sandboxes }, long, /may take 600 s \(total_s\), but limits\.deadline_s is 600 s/)
 })
 
 t.test(
