@@ -29,6 +29,12 @@ def absent(*names: str) -> None:
     sys.meta_path.append(_Absent(missing))
 
 
+def empty(*names: str) -> None:
+    """Modules of a trainer itself that its reward client imports and does not use."""
+    for name in names:
+        sys.modules[name] = _Nothing(name)
+
+
 class _Nothing(ModuleType):
     __path__: Sequence[str] = ()
     __version__ = "0"

@@ -11,7 +11,8 @@ HERE = Path(__file__).parent
 
 
 class Served:
-    def __init__(self) -> None:
+    def __init__(self, configs: Path = HERE / "rm-configs") -> None:
+        self.configs = configs
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
@@ -25,7 +26,7 @@ class Served:
         main = ROOT / "dist/src/cli/main.js"
         assert main.exists(), "build the gateway first: npm run build"
         command = ["node", str(main), "serve", "--port", str(self.port), "--log-level", "error"]
-        command += ["--config", str(HERE / "rm-configs"), "--reward-functions", str(HERE / "functions")]
+        command += ["--config", str(self.configs), "--reward-functions", str(HERE / "functions")]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.starts += 1
 
