@@ -23,6 +23,63 @@ export interface Choice {
   readonly labels: readonly string[]
 }
 
+/** A request to a service that scores: a JSON body. `serviceRequest` makes it. */
+export interface ServiceRequest {
+  readonly kind: 'service'
+  /** The body as JSON text. */
+  readonly json: string
+}
+
+/**
+ * The request to a service with this body. Where it is sent is written in gateway.yaml; no function decides that.
+ *
+ * @example
+ * ```ts
+ * import { defineModelReward, NoVerdict, serviceRequest } from 'reward-gateway/contract'
+ * import { z } from 'zod'
+ *
+ * export default defineModelReward({
+ *   truth: z.string(),
+ *   range: [0, 1],
+ *   ask: 'service',
+ *   rm_preprocess: ({ sample, truth }) => serviceRequest({ response: sample.response, answer: truth }),
+ *   rm_postprocess({ reply }) {
+ *     const { data } = z.object({ score: z.number() }).safeParse(reply)
+ *     if (!data) throw new NoVerdict('the reply has no score')
+ *     return data.score
+ *   },
+ * })
+ * ```
+ */
+export const serviceRequest = (body: Json): ServiceRequest => ({
+  kind: 'service',
+  json: JSON.stringify(body),
+})
+
+/**
+ * Throw this in rm_postprocess to say why an answer holds no verdict. The sample fails, whatever `on_unreadable` says. The
+ * message is public: it quotes neither the answer nor the sample. `judge_rejected`: the server says that it has no verdict.
+ *
+ * @example
+ * ```ts
+ * import { NoVerdict } from 'reward-gateway/contract'
+ *
+ * export function passedOf(reply: { readonly passed?: number }): number {
+ *   if (reply.passed === undefined) throw new NoVerdict('the reply does not count its tests')
+ *   return reply.passed
+ * }
+ * ```
+ */
+export class NoVerdict extends Error {
+  override readonly name = 'NoVerdict' as const
+  readonly kind: 'judge_unparseable' | 'judge_rejected' | 'judge_out_of_range'
+
+  constructor(message: string, kind: NoVerdict['kind'] = 'judge_unparseable') {
+    super(message)
+    this.kind = kind
+  }
+}
+
 /**
  * The input and the answer of each task that a model reward can ask for. A plain string is allowed and
  * flagged `unguarded`.
@@ -37,6 +94,8 @@ export interface Asks {
   embed: { input: readonly string[]; answer: readonly (readonly number[])[] }
   /** The probability of each label. They sum to 1. */
   choose: { input: Choice; answer: Readonly<Record<string, number>> }
+  /** A service that scores. `reply`: the JSON of its reply with status 200, unchecked. */
+  service: { input: ServiceRequest; answer: { readonly reply: Json } }
 }
 
 /** The name of a task. */
@@ -49,6 +108,7 @@ export const askNames = Object.keys({
   rewards: true,
   embed: true,
   choose: true,
+  service: true,
 } satisfies Record<AskName, true>) as readonly AskName[]
 
 /**

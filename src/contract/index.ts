@@ -10,7 +10,17 @@ export type {
   StepReward,
   ToolCall,
 } from '../core/sample/sample.ts'
-export type { AskName, Asks, Choice, Generation, Reply, TokenLogprob } from './asks.ts'
+export {
+  type AskName,
+  type Asks,
+  type Choice,
+  type Generation,
+  NoVerdict,
+  type Reply,
+  type ServiceRequest,
+  serviceRequest,
+  type TokenLogprob,
+} from './asks.ts'
 export {
   defineGroupRule,
   defineListReward,

@@ -2,7 +2,7 @@
 
 import { holdsImage } from '../core/sample/image.ts'
 import { isWordless, type Json, type Message, type Sample, type ToolCall } from '../core/sample/sample.ts'
-import type { AskName, Asks } from './asks.ts'
+import type { AskName, Asks, ServiceRequest } from './asks.ts'
 import type { Row } from './define.ts'
 import {
   BadSample,
@@ -185,9 +185,10 @@ interface QuestionTexts {
   readonly untrusted: readonly string[]
 }
 
-/** Texts to embed count as untrusted. */
+/** Texts to embed and texts of a request to a service count as untrusted. */
 export function questionTexts(question: Asks[AskName]['input']): QuestionTexts {
   if (typeof question === 'string') return { trusted: [question], untrusted: [] }
+  if (isService(question)) return { trusted: [], untrusted: textsIn(JSON.parse(question.json) as Json) }
   if (!('kind' in question)) {
     if (!('question' in question)) return { trusted: [], untrusted: question }
     return questionTexts(question.question)
@@ -199,9 +200,18 @@ export function questionTexts(question: Asks[AskName]['input']): QuestionTexts {
   }
 }
 
+const textsIn = (value: Json): readonly string[] => {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+/** Whether a question is a request to a service. */
+export const isService = (question: Asks[AskName]['input']): question is ServiceRequest =>
+  typeof question === 'object' && 'kind' in question && question.kind === 'service'
+
 /** The hashes of the images that a question shows, in order. */
 export function questionImages(question: Asks[AskName]['input']): readonly string[] {
-  if (typeof question === 'string') return noImages
+  if (typeof question === 'string' || isService(question)) return noImages
   if (!('kind' in question)) return 'question' in question ? questionImages(question.question) : noImages
   if (question.kind === 'prompt') return question.images?.map(({ sha256 }) => sha256) ?? noImages
   let found = noImages
@@ -215,7 +225,7 @@ const noImages: readonly string[] = Object.freeze([])
 const contentsOf = ({ messages }: ChatPrompt): readonly (Prompt | string)[] =>
   messages.map(({ content }) => content)
 
-type Question = Asks[AskName]['input']
+type Question = Exclude<Asks[AskName]['input'], ServiceRequest>
 type Rows = readonly Pick<Row, 'sample' | 'earlier'>[]
 
 /**
@@ -228,7 +238,13 @@ interface QuestionFault {
 }
 
 /** The first fault of a question about these rows, or null. */
-export function questionFault(ask: AskName, question: Question, rows: Rows): QuestionFault | null {
+export function questionFault(
+  ask: AskName,
+  question: Asks[AskName]['input'],
+  rows: Rows,
+): QuestionFault | null {
+  // What a service may be sent is for its author to say.
+  if (isService(question)) return null
   return (
     emptyIn(question, rows) ??
     objectIn(question, rows) ??

@@ -35,6 +35,21 @@ function fencesOf(text: string): Fence[] {
   return found
 }
 
+/**
+ * The text of the last closed fence after the response's thinking, whatever its language. null: there is none.
+ *
+ * @example
+ * ```ts
+ * import { lastFence } from 'reward-gateway/grading'
+ *
+ * lastFence(['The proof:', '```lean4', 'by simp', '```'].join('\n')) // 'by simp\n'
+ * ```
+ */
+export function lastFence(response: string): string | null {
+  const text = afterThink(response)
+  return text === null ? null : (fencesOf(text).at(-1)?.text ?? null)
+}
+
 const languages: Readonly<Record<'python', ReadonlySet<string>>> = {
   python: new Set(['', 'python', 'python3', 'py', 'py3']),
 }

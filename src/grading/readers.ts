@@ -19,9 +19,11 @@ export {
 } from './characters.ts'
 export { firstDifference } from './json/identity.ts'
 export { type JsonReading, type JsonValue, readJson } from './json/json.ts'
+export { type Pointer, readPointer, valueAt } from './json/pointer.ts'
 export { boxContent, boxContents, lastBox } from './latex.ts'
+export { leanAccepts } from './lean.ts'
 export { finalNumber, lastNumber, readDecimal, soleNumber, valueOfNumber } from './number-answer.ts'
-export { equalityOf, programFences, programIn } from './program.ts'
+export { equalityOf, lastFence, programFences, programIn } from './program.ts'
 export { readFloat, readInteger } from './python.ts'
 export { hasLoop } from './repetition.ts'
 export {

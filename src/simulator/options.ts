@@ -37,8 +37,8 @@ export interface Restart {
   readonly loadingMs?: number
 }
 
-/** What a server does: writes text, scores or embeds it, or runs programs as SandboxFusion. */
-export const runners = ['generate', 'pooling', 'sandbox'] as const
+/** What a server does: writes text, scores or embeds it, runs programs as SandboxFusion, or scores as a verifier. */
+export const runners = ['generate', 'pooling', 'sandbox', 'service'] as const
 export type Runner = (typeof runners)[number]
 
 /** Options of a simulated model server. All have defaults. */

@@ -19,6 +19,7 @@ import {
 } from './api/life.ts'
 import { embeddings, generativeScoring, rerank, score } from './api/pooling.ts'
 import { ping, runCode } from './api/sandbox.ts'
+import { verify } from './api/service.ts'
 import { encode, generate, modelInfo, serverInfo } from './api/sglang.ts'
 import type { Endpoint } from './call.ts'
 import type { Runner } from './options.ts'
@@ -73,6 +74,9 @@ export const routes: readonly Route[] = [
   asks('pooling', '/v1/rerank', rerank),
   asks('sandbox', '/run_code', runCode),
   { ...tells('GET', '/v1/ping', ping), runner: 'sandbox' },
+  asks('service', '/verify', verify),
+  asks('service', '/grade', verify),
+  asks('service', '/api/check', verify),
   tells('POST', '/tokenize', tokenize),
   probes('/health', health),
   tells('GET', '/v1/models', models),

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
-import { backendNames } from '../../scoring/models/interface/model-config.ts'
+import { modelBackends } from '../../scoring/models/interface/model-config.ts'
 import { compareAnswers } from '../../workbench/analysis/policy-comparison.ts'
 import { answeredPrompts } from '../../workbench/analysis/prompt-figures.ts'
 import { evaluateFile } from '../../workbench/evaluation/evaluate-file.ts'
@@ -82,7 +82,7 @@ const options = {
     text('URL', 'the URL of an OpenAI-compatible server; with several, each takes a share of the load'),
   ),
   model: text('NAME', 'the model to use, if the servers list several'),
-  backend: oneOf(backendNames, 'the API of the servers', { or: 'openai' }),
+  backend: oneOf(modelBackends, 'the API of the servers', { or: 'openai' }),
   'api-key-env': text('NAME', 'the environment variable that holds the API key of the servers'),
   concurrency: whole('N', 'concurrent answers per server', { low: 1, high: 65_536, or: 64 }),
   'timeout-s': number('SECONDS', 'the time limit for one answer', { low: 0, unit: 'seconds', or: 600 }),

@@ -2,8 +2,8 @@
  * What a step would not see of a sample. Nothing is scored that the reward did not see: a part that is no text fails the
  * step, whichever language its function is written in and however it made its question.
  */
-import type { AskName, Asks } from '../../contract/index.ts'
-import { questionTexts } from '../../contract/question.ts'
+import type { AskName, Asks, ServiceRequest } from '../../contract/index.ts'
+import { isService, questionTexts } from '../../contract/question.ts'
 import { type Failure, isBlank, type Message, type Part, type Sample } from '../../core/sample/sample.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
@@ -96,11 +96,23 @@ const probe = 64
  */
 export function leavesOutTurns(question: Asks[AskName]['input'], rows: readonly CallRow[]): boolean {
   if (rows.every(({ sample }) => sample.turns === undefined)) return false
-  const { trusted, untrusted } = questionTexts(question)
-  const isShown = (text: string): boolean =>
-    [...untrusted, ...trusted].some((one) => one.includes(text.slice(0, probe)))
+  const isShown = isService(question) ? shownIn(question) : shownAmong(question)
   return rows.some(({ sample }) => !earlierTexts(sample).every(isShown))
 }
+
+function shownAmong(question: Asks[AskName]['input']): (text: string) => boolean {
+  const { trusted, untrusted } = questionTexts(question)
+  const texts = [...untrusted, ...trusted]
+  return (text) => texts.some((one) => one.includes(text.slice(0, probe)))
+}
+
+/** A body may hold a text as JSON, and the arguments of a call as JSON in a text of JSON. */
+const shownIn =
+  ({ json }: ServiceRequest) =>
+  (text: string): boolean => {
+    const inText = JSON.stringify(text.slice(0, probe)).slice(1, -1)
+    return json.includes(inText) || json.includes(JSON.stringify(inText).slice(1, -1))
+  }
 
 function earlierTexts({ turns = [] }: Sample): readonly string[] {
   const last = turns.findLastIndex(({ role }) => role === 'assistant')

@@ -100,6 +100,7 @@ function isLong({ op, rows, answer }: Extract<FunctionJob, { type: 'call' }>): b
     left = lessJson(left, sample.groundTruth)
     for (const name in earlier) for (const text of earlier[name]?.texts ?? []) left -= text.length
   }
+  if (typeof answer === 'object' && 'reply' in answer) return lessJson(left, answer.reply) < 0
   if (typeof answer === 'object' && 'text' in answer && typeof answer.text === 'string')
     left -= answer.text.length
   return left < 0

@@ -161,6 +161,8 @@ const kindsOfFailure: readonly unknown[] = [
   'rule_timeout',
   'bad_sample',
   'judge_out_of_range',
+  'judge_rejected',
+  'judge_unparseable',
 ] satisfies FailureKind[]
 
 function readFailed({ failed, error }: Readonly<Record<string, unknown>>): JobResult {
@@ -186,13 +188,18 @@ function readQuestion(
     ? 'embed'
     : typeof encoded === 'object' && encoded !== null && 'labels' in encoded
       ? 'choose'
-      : 'generate'
+      : isServiceLike(encoded)
+        ? 'service'
+        : 'generate'
   try {
     return checkQuestion(ask, encoded, rows)
   } catch {
     throw new MalformedMessage('a question is malformed')
   }
 }
+
+const isServiceLike = (encoded: unknown): boolean =>
+  typeof encoded === 'object' && encoded !== null && 'kind' in encoded && encoded.kind === 'service'
 
 function readExecution(encoded: unknown): Execution {
   try {

@@ -11,7 +11,7 @@ import type { ModelConfig } from './interface/model-config.ts'
 import { ImageBody, isImage, RenderedMessage } from './interface/question-json.ts'
 import type { GpuLease } from './memory/gpu-tenant.ts'
 import { estimatedTokens, loadOf } from './pool/capacity.ts'
-import { readJson } from './transport/reply.ts'
+import { readJson, readServiceReply } from './transport/reply.ts'
 
 const mergedWith = memoizeByObject((config: ModelConfig) =>
   memoizeByObject((sampling: Sampling): Sampling => ({ ...(config.sampling as Sampling), ...sampling })),
@@ -35,9 +35,10 @@ export const keyOf = (
   identity: string,
 ): string => `${key} ${draw} ${ask} ${identity} ${textOf(sampling)} ${reply ? textOf(reply) : ''}`
 
-/** Whether the answer is cached. Only generated text can differ between calls. */
+/** Whether the answer is cached. Only generated text, and a service that does not say otherwise, can differ between calls. */
 export function isCached(config: ModelConfig, ask: AskName, { sampling }: Settings): boolean {
   if (config.cache !== 'auto') return config.cache === 'always'
+  if (ask === 'service') return config.service?.idempotent === true
   return ask !== 'generate' || sampling.temperature === 0
 }
 
@@ -69,6 +70,7 @@ export function buildRequest<A extends AskName>(
   { ask, input, settings, prefix, request, deadline, trace, hedgesImages }: Question<A>,
 ): UpstreamRequest<Asks[A]['answer']> {
   const { path, body } = backend.translate(ask, input, settings)
+  const { isIdempotent = true } = backend
   return {
     ask,
     prefix,
@@ -76,9 +78,10 @@ export function buildRequest<A extends AskName>(
     deadline,
     load: loadOf(body, 1, mostGenerated(ask, settings)),
     trace,
-    isHedged: !(body instanceof ImageBody) || hedgesImages === true,
+    isHedged: isIdempotent && (!(body instanceof ImageBody) || hedgesImages === true),
+    isIdempotent,
     message: { method: 'POST', path, headers, body },
-    read: (reply) => backend.read(ask, readJson(reply), input),
+    read: (reply) => backend.read(ask, ask === 'service' ? readServiceReply(reply) : readJson(reply), input),
   }
 }
 
@@ -125,6 +128,7 @@ export function isShort(
 
 function textsOf(ask: AskName, input: RenderedInput[AskName]): readonly string[] {
   if (ask === 'embed') return input as RenderedInput['embed']
+  if (ask === 'service') return [(input as RenderedInput['service']).json]
   const question =
     ask === 'choose' ? (input as RenderedInput['choose']).question : (input as RenderedInput['generate'])
   return typeof question === 'string' ? [question] : question.map(({ content }) => content)
@@ -134,6 +138,7 @@ function textsOf(ask: AskName, input: RenderedInput[AskName]): readonly string[]
 export function bytesOfInput(input: RenderedInput[keyof RenderedInput]): number {
   if (typeof input === 'string') return 2 * input.length
   if ('question' in input) return bytesOfInput(input.question)
+  if ('json' in input) return 2 * input.json.length
   let characters = 0
   for (const part of input) {
     if (typeof part === 'string') characters += part.length

@@ -1,6 +1,7 @@
 import { pipeline, Readable, Transform } from 'node:stream'
 import type { Trace } from '../../core/tracing/trace.ts'
-import { beginCall, headersWith, isTriedAgain } from './dispatch/dispatch.ts'
+import { beginCall, headersWith } from './dispatch/call-span.ts'
+import { isTriedAgain } from './dispatch/dispatch.ts'
 import type { ForwardReply, ForwardRequest } from './interface/ask.ts'
 import { CancelToken, whenAborted } from './interface/cancel-token.ts'
 import type { CallEnd } from './interface/events.ts'
@@ -20,6 +21,10 @@ export async function forward(model: Model, request: ForwardRequest): Promise<Fo
   const { isFull, waitMs, maxWaitMs } = model.queue
   if (isFull || waitMs > Math.min(maxWaitMs, request.deadline - clock.now()))
     throw new UpstreamError('overloaded', 'too many questions wait for this model', { remedy: 'give-up' })
+  if (model.config.service)
+    throw new UpstreamError('judge_rejected', 'it is a service, which only rewards may ask', {
+      remedy: 'give-up',
+    })
   const body = bodyOf(request, model.config.model)
   const stop = new CancelToken()
   let isLate = false

@@ -273,7 +273,7 @@ function snapshotOf({ config, parts, parked }: Model): ModelSnapshot {
   const { pool, model, clock } = parts.dispatcher
   return {
     name: model,
-    serves: config.model,
+    serves: config.service ? config.service.path : config.model,
     backend: config.backend,
     memory: parts.lease.state,
     waiting: pool.waiting,

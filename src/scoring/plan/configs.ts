@@ -156,6 +156,8 @@ class ModelDefinitions {
         const message = `is for the sglang backend: servers of backend ${model.backend} write conversations themselves`
         this.#problems.push(config.problemAt([...at, 'chat_template'], message))
       }
+      for (const [path, message, key] of model ? backendMistakes(model, definition) : [])
+        this.#problems.push(config.problemAt([...at, ...path], message, key))
       for (const [index, place] of (model?.instances ?? []).entries()) {
         const url = typeof place === 'string' ? place : place.url
         if (hideSecrets(url) !== url)
@@ -183,6 +185,49 @@ class ModelDefinitions {
       if (!first) this.#first.set(name, { file: config.file, definition: text })
     }
   }
+}
+
+/** Settings that mean nothing to a service. */
+const ofModels = [
+  'model',
+  'served_model_aliases',
+  'sampling',
+  'chat_template',
+  'classify',
+  'choose',
+  'rewards',
+  'max_tokens_in_flight',
+  'batch',
+  'balance',
+  'max_prompt_tokens',
+  'count_tokens',
+  'on_long_prompt',
+  'gpu_group',
+  'lifecycle',
+  'images',
+  'guard',
+] as const satisfies readonly (keyof ModelConfig)[]
+
+type Mistake = readonly [path: ConfigPath, message: string, key?: 'key']
+
+/** Settings that do not fit the backend. `written`: the model as the file has it. */
+function backendMistakes(model: ModelConfig, written: unknown): readonly Mistake[] {
+  const { backend, service, hedge, cache } = model
+  if (backend !== 'service')
+    return [
+      ...(model.model === '' ? [[['model'], 'is missing'] as const] : []),
+      ...(service ? [[['service'], "goes with 'backend: service'", 'key'] as const] : []),
+    ]
+  if (!service) return [[['service'], 'is missing: say in service.path where requests are posted']]
+  const needless = ofModels.filter((key) => Object.hasOwn(written as object, key))
+  const repeats = 'sends the same request again: say service.idempotent: true if that has no other effect'
+  return [
+    ...needless.map((key): Mistake => [[key], `goes with models; a service has no use for it`, 'key']),
+    ...(hedge.budget > 0 && !service.idempotent ? [[['hedge', 'budget'], repeats] as const] : []),
+    ...(cache === 'always' && !service.idempotent
+      ? [[['cache'], 'keeps answers of a service that is not idempotent'] as const]
+      : []),
+  ]
 }
 
 const withAbsolutePaths = (model: ModelConfig, file: string): ModelConfig =>

@@ -29,10 +29,13 @@ export function explainPlan(plan: Plan): string[] {
 
 /** Describes a model and its instances in one line. */
 export function explainModel(name: string, config: ModelConfig): string {
-  const { model, backend, instances, max_in_flight, timeout_s } = config
+  const { model, backend, service, instances, max_in_flight, timeout_s } = config
   const urls = instances.map((instance) => (typeof instance === 'string' ? instance : instance.url))
   const where = urls.length === 0 ? 'no instances yet' : urls.join(', ')
-  return `${name}: ${model} by ${backend} on ${where}; ${max_in_flight} questions at once each, ${timeout_s} s for one`
+  const limits = `${max_in_flight} ${service ? 'requests' : 'questions'} at once each, ${timeout_s} s for one`
+  if (!service) return `${name}: ${model} by ${backend} on ${where}; ${limits}`
+  const repeats = service.idempotent ? 'repeated after failures' : 'never repeated once sent'
+  return `${name}: a service at ${service.path} on ${where}; ${limits}, ${repeats}`
 }
 
 function explainStep(plan: Plan, step: PlanStep, index: number): string[] {

@@ -5,7 +5,9 @@ import {
   type BackendName,
   defaultImages,
   fullGuard,
+  type GuardConfig,
   type ModelConfig,
+  noGuard,
 } from '../models/interface/model-config.ts'
 import type { ConfigPath } from './config-text.ts'
 import type { RewardReport } from './configs.ts'
@@ -58,7 +60,9 @@ export function resolveStep(
   if (min !== undefined && min > votes) {
     report.add([...at, 'votes', 'min'], `${min} valid votes are more than the ${votes} that are asked for`)
   }
-  const onUnreadable = step.on_unreadable ?? reward.on_unreadable ?? 'fail'
+  const onUnreadable = onUnreadableOf(step, reward, ask)
+  if (ask === 'service' && typeof step.on_unreadable === 'number')
+    report.add([...at, 'on_unreadable'], 'a reply of a service that holds no score is never a number')
   if (kind === 'pair' && typeof onUnreadable === 'number' && !(onUnreadable >= 0 && onUnreadable <= 1)) {
     report.add(
       [...at, 'on_unreadable'],
@@ -74,7 +78,7 @@ export function resolveStep(
     critique,
     models,
     sandbox,
-    guards: new Map(models.map((model) => [model, around.models.get(model)?.guard ?? fullGuard])),
+    guards: new Map(models.map((model) => [model, guardOf(around.models.get(model))])),
     images: new Map(models.map((model) => [model, around.models.get(model)?.images ?? defaultImages])),
     ...(step.sampling && { sampling: given(step.sampling) }),
     op: step.op ?? 'add',
@@ -93,6 +97,19 @@ export function resolveStep(
     timeoutMs: step.timeout_s === undefined ? Number.POSITIVE_INFINITY : step.timeout_s * 1000,
     identity: stepIdentity(description, bound.options),
   }
+}
+
+const guardOf = (model: ModelConfig | null | undefined): GuardConfig =>
+  model?.backend === 'service' ? noGuard : (model?.guard ?? fullGuard)
+
+/** A reward's own setting is meant for its judges: what a service failed to say is never a number. */
+function onUnreadableOf(
+  step: Partial<StepConfig>,
+  reward: StepContext['reward'],
+  ask: AskName | null,
+): PlanStep['onUnreadable'] {
+  const said = step.on_unreadable ?? reward.on_unreadable ?? 'fail'
+  return ask === 'service' && typeof said === 'number' ? 'fail' : said
 }
 
 /** Whether a closed gate turns the step off. Default: true for model steps, false for rules. */
@@ -141,11 +158,14 @@ function given<T extends object>(settings: T): { [K in keyof T]: Exclude<T[K], u
 
 type KnownModels = ReadonlyMap<string, ModelConfig | null>
 
+const ofModels: readonly AskName[] = askNames.filter((ask) => ask !== 'service')
+
 /** The asks that each backend supports. */
 const asksOf: Readonly<Record<BackendName, readonly AskName[]>> = {
-  vllm: askNames,
-  sglang: askNames,
+  vllm: ofModels,
+  sglang: ofModels,
   openai: ['generate', 'embed', 'choose'],
+  service: ['service'],
 }
 
 /** Settings for steps that ask a model. */

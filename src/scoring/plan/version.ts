@@ -28,6 +28,7 @@ export function planVersion(
 const deciding = [
   'backend',
   'model',
+  'service',
   'revision',
   'sampling',
   'chat_template',

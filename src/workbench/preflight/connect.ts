@@ -75,6 +75,7 @@ async function troubleOf(
   clock: Clock,
 ): Promise<string | null> {
   return withServer(url, config, env, clock, async (asked) => {
+    if (config.service) return serviceTrouble(config.service, config, asked)
     if (config.backend === 'vllm') {
       const { status } = await asked(backendOf(config).healthPath)
       if (status !== 200) return `its health probe answers ${status}${hintOf(status, config)}`
@@ -136,6 +137,19 @@ export async function withServer<T>(
     cancel()
     await pool.destroy()
   }
+}
+
+/** A service without a path for its health is only connected to: any answer will do. */
+async function serviceTrouble(
+  { health, path }: NonNullable<ModelConfig['service']>,
+  config: ModelConfig,
+  asked: AskServer,
+): Promise<string | null> {
+  const { status } = await asked(health === '' ? path : health)
+  if (status === 401 || status === 403) return `it answers ${status}${hintOf(status, config, 'the service')}`
+  return health === '' || status === 200
+    ? null
+    : `${health} answers ${status}${hintOf(status, config, 'the service')}`
 }
 
 /** What a status may mean, behind the status. */

@@ -1,9 +1,10 @@
 import { lastUserText, type Prompt } from '../../contract/index.ts'
 import { emptyPlaces } from '../../contract/prompt.ts'
-import { holdsNothing, marker, questionTexts, withMarker } from '../../contract/question.ts'
+import { holdsNothing, isService, marker, questionTexts, withMarker } from '../../contract/question.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
-import { guardQuestion, withOwnTexts } from '../../scoring/engine/guard/guarded-question.ts'
+import { guardQuestion } from '../../scoring/engine/guard/guarded-question.ts'
+import { withOwnTexts } from '../../scoring/engine/guard/own-texts.ts'
 import { askOf } from '../../scoring/engine/judge/step-question.ts'
 import { imageFailure, shownQuestion } from '../../scoring/engine/question-images.ts'
 import { rowOf } from '../../scoring/engine/step.ts'
@@ -117,6 +118,7 @@ export class QuestionCheck {
       const texts = renderedTexts(step, model, question, rows)
       if (at === 0)
         shown.push({ row: item.place, step: step.name, model, text: texts.map(plainText).join('\n') })
+      if (step.ask === 'service') continue
       const tooLong = await this.#tooLong(step, model, texts, sample)
       if (tooLong !== null) found.push(['prompt-too-long', `${where}: ${tooLong}`])
     }
@@ -175,7 +177,7 @@ function placeholdersIn(question: Question): readonly string[] {
 
 /** The prompts in a question. A plain string has none. */
 function promptsOf(question: Question): readonly Prompt[] {
-  if (typeof question === 'string' || Array.isArray(question)) return []
+  if (typeof question === 'string' || Array.isArray(question) || isService(question)) return []
   if ('question' in question) return promptsOf(question.question)
   if (!('kind' in question)) return []
   if (question.kind === 'prompt') return [question]
@@ -194,6 +196,7 @@ function renderedTexts(
   const { input } = guardQuestion(askOf(step), asked, secret, step.identity, guard, rows)
   if (typeof input === 'string') return [input]
   if ('labels' in input) return [input.question]
+  if ('json' in input) return [input.json]
   return input.every((one) => typeof one === 'string') ? input : [input as Rendered]
 }
 
@@ -221,7 +224,7 @@ type MarkerFound =
   /** The step made no question. */
   | { readonly status: 'no_question'; readonly why: string }
 
-/** Traces a marked response through a step's rm_preprocess. The texts of an `embed` step need no guard. */
+/** Traces a marked response through a step's rm_preprocess. Those of `embed` and `service` need no guard. */
 export async function traceMarker(
   step: PlanStep,
   sample: Sample,
@@ -235,7 +238,8 @@ export async function traceMarker(
   if (result.status === 'failed') return { status: 'no_question', why: result.failure.detail }
   if (result.status !== 'question')
     return { status: 'no_question', why: 'a verdict was returned without a call' }
-  if (step.ask === 'embed') return { status: 'guarded' }
+  // A body may hold only a part of the response, such as its code.
+  if (step.ask === 'embed' || step.ask === 'service') return { status: 'guarded' }
   const { trusted, untrusted } = questionTexts(withOwnTexts(result.question, rows))
   if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded' }
   return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }

@@ -4,10 +4,9 @@
  */
 
 import { hash } from 'node:crypto'
-import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
-import { asksNothing, questionImages, untrustedTexts } from '../../../contract/question.ts'
+import type { AskName, Asks, ChatPrompt, Prompt, ServiceRequest } from '../../../contract/index.ts'
+import { asksNothing, isService, questionImages } from '../../../contract/question.ts'
 import { isWordless } from '../../../core/sample/sample.ts'
-import type { CallRow } from '../../functions/function-host.ts'
 import type { Rendered, RenderedInput } from '../../models/interface/ask.ts'
 import { fullGuard, type GuardConfig } from '../../models/interface/model-config.ts'
 import {
@@ -20,8 +19,8 @@ import {
 } from '../../models/interface/question-json.ts'
 import { longHash } from '../long-hash.ts'
 import { renderedImage } from '../question-images.ts'
-import { holds } from './answers.ts'
 import { neutralised, neutralising } from './look-alikes.ts'
+import { type OwnRows, ownTexts } from './own-texts.ts'
 
 /** A question that can be sent to a pool. */
 export interface GuardedQuestion {
@@ -97,6 +96,7 @@ export function guardQuestion(
   rows: OwnRows = [],
   ready: readonly ReadyValue[] = [],
 ): GuardedQuestion {
+  if (isService(question)) return serviceQuestion(question, identity)
   const rendering = { ask, secret, guard, found: new Set<string>(), ready, rows }
   if (ask === 'embed') {
     const texts = question as readonly string[]
@@ -123,6 +123,17 @@ export function guardQuestion(
   }
   return guardText(question as Text, rendering, identity, [], rows)
 }
+
+/** A service parses JSON and reads no instructions: its values are sent as they are. */
+const serviceQuestion = (question: ServiceRequest, identity: string): GuardedQuestion => ({
+  input: question,
+  key: keyOf(identity, 'service', [hash('sha256', question.json)]),
+  prefix: '',
+  template: '',
+  unguarded: false,
+  steps: null,
+  found: [],
+})
 
 function guardText(
   given: Text,
@@ -244,66 +255,6 @@ function keyOf(identity: string, ask: AskName, pieces: readonly string[]): strin
   let key = `${identity}\n${ask}\n`
   for (const piece of pieces) key += `${piece.length}:${piece}`
   return key
-}
-
-type Question = Asks[AskName]['input']
-
-type OwnRows = readonly Pick<CallRow, 'sample' | 'earlier'>[]
-
-/** A question, and whether one of its plain strings contains text from its rows. */
-interface Told {
-  readonly text: Prompt | ChatPrompt | string
-  readonly unguarded: boolean
-}
-
-/** A question in which each plain string that equals a text of the rows has become a value. */
-export function withOwnTexts(question: Question, rows: OwnRows): Question {
-  if (typeof question === 'object' && !('kind' in question))
-    return 'question' in question
-      ? { ...question, question: ownTexts(question.question, rows).text }
-      : question
-  return ownTexts(question, rows).text
-}
-
-/**
- * A conversation may contain plain strings, which are the author's. One that equals a text of the rows (`content:
- * sample.response`) becomes a value. One that only contains such a text cannot be guarded and is reported.
- */
-function ownTexts(text: Told['text'], rows: OwnRows): Told {
-  if (typeof text === 'string') return { text, unguarded: true }
-  if (text.kind === 'prompt' || text.messages.every(({ content }) => typeof content !== 'string'))
-    return { text, unguarded: false }
-  const texts = rows.flatMap(textsOf).filter((one) => one.trim() !== '')
-  let unguarded = false
-  const messages = text.messages.map(({ role, content }) => {
-    if (typeof content !== 'string') return { role, content }
-    if (texts.includes(content)) return { role, content: asValue(content) }
-    unguarded ||= texts.some((one) => standsIn(content, one))
-    return { role, content }
-  })
-  return { text: { kind: 'chat', messages }, unguarded }
-}
-
-const asValue = (content: string): Prompt => ({ kind: 'prompt', literals: ['', ''], values: [content] })
-
-/** Everything the policy wrote or may have written: the prompt's turns, the rollout's, and what judges said about it. */
-const textsOf = ({ sample, earlier }: OwnRows[number]): readonly string[] => [
-  ...untrustedTexts(sample),
-  ...Object.values(earlier).flatMap(({ texts }) => texts),
-]
-
-/** Shorter texts occur in many strings by chance. They count only if they contain something to guard. */
-const shortest = 8
-
-function standsIn(content: string, text: string): boolean {
-  const own = text.trim()
-  if (own.length < shortest && neutralised(own, fullGuard, new Set()) === own) return false
-  const written = content.trim()
-  if (holds(content, own)) return true
-  // The content may be a decoded JSON string of the text, so compare it with its escapes too.
-  return (
-    written.length >= shortest && (holds(own, written) || holds(own, JSON.stringify(written).slice(1, -1)))
-  )
 }
 
 /** Identifies a value and builds its fence. */

@@ -1,4 +1,5 @@
 import type { AskName, Asks, Generation } from '../../../contract/index.ts'
+import { isService } from '../../../contract/question.ts'
 import type { Failure, Term } from '../../../core/sample/sample.ts'
 import { type MaybePromise, turnFor } from '../../../core/slices.ts'
 import type { CallResult, CallRow } from '../../functions/function-host.ts'
@@ -130,7 +131,7 @@ export function judgeQuery(
 
 /** The flags that the author's question brings. */
 function flagsIn(question: Asks[AskName]['input']): readonly string[] {
-  if (typeof question === 'string') return []
+  if (typeof question === 'string' || isService(question)) return []
   if (!('kind' in question)) return 'question' in question ? flagsIn(question.question) : []
   if (question.kind === 'prompt') return question.flags ?? []
   return question.messages.flatMap(({ content }) =>

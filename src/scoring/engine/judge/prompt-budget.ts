@@ -1,4 +1,5 @@
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
+import { isService } from '../../../contract/question.ts'
 import type { Failure } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { AskError, type Rendered } from '../../models/interface/ask.ts'
@@ -149,6 +150,7 @@ const bytesOf = (text: Rendered): number =>
 function textsOf({ input }: GuardedQuestion): readonly Rendered[] {
   if (typeof input === 'string') return [input]
   if ('labels' in input) return [input.question]
+  if ('json' in input) return [input.json]
   return input.every((item) => typeof item === 'string') ? input : [input as Rendered]
 }
 
@@ -237,7 +239,7 @@ const whole = (text: string, end: 'start' | 'end'): string =>
   end === 'end' ? text.replace(/[\ud800-\udbff]$/, '') : text.replace(/^[\udc00-\udfff]/, '')
 
 function mapped(question: Question, change: (value: string) => string): Question {
-  if (typeof question === 'string') return question
+  if (typeof question === 'string' || isService(question)) return question
   if (!('kind' in question)) {
     if ('labels' in question) return { ...question, question: mappedText(question.question, change) }
     return question.map(change)

@@ -14,8 +14,8 @@ import {
   guardQuestion,
   type ReadyValue,
   readyValue,
-  withOwnTexts,
 } from '../guard/guarded-question.ts'
+import { withOwnTexts } from '../guard/own-texts.ts'
 import { scoredTerm } from '../step.ts'
 import { answersInParts } from '../unseen.ts'
 import { overflows, valuesOf } from './prompt-budget.ts'

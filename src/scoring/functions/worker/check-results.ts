@@ -6,6 +6,7 @@ import type {
   Prompt,
   PromptImage,
   Range,
+  ServiceRequest,
 } from '../../../contract/index.ts'
 import { isRole, questionFault } from '../../../contract/question.ts'
 import { checkedSteps } from '../../../contract/steps.ts'
@@ -147,7 +148,15 @@ function copied(ask: AskName, value: unknown): Question {
       throw wrong('labels that are not two or more, all different')
     return { question: promptText(question, left), labels: names }
   }
+  if (ask === 'service') return serviceBody(value, left)
   return promptText(value, left)
+}
+
+function serviceBody(value: unknown, left: { length: number }): ServiceRequest {
+  const { kind, json } = (typeof value === 'object' && value !== null ? value : {}) as Partial<ServiceRequest>
+  if (kind !== 'service' || typeof json !== 'string')
+    throw wrong(`${nameOf(value)}, not what serviceRequest(body) makes`)
+  return { kind, json: counted(json, left) }
 }
 
 function promptText(value: unknown, left: { length: number }): Text {

@@ -3,6 +3,7 @@ import {
   type AskName,
   type Asks,
   BadSample,
+  NoVerdict,
   type Range,
   type RewardFunction,
   type Row,
@@ -53,6 +54,7 @@ export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobRes
     return { type: 'called', result: flagged(answerOf(fn, job, rows, binding), fromText, length) }
   } catch (error) {
     if (error instanceof BadSample) return badSample(error)
+    if (error instanceof NoVerdict) return noVerdict(error)
     const fault = error instanceof ContractViolation
     const thrown = error instanceof RuleTimeout ? 'rule_timeout' : general
     const kind = (fault ? error.kind : null) ?? thrown
@@ -67,11 +69,21 @@ export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobRes
   }
 }
 
+const longestDetail = 500
+
+const noVerdict = ({ kind, message }: NoVerdict): JobResult => ({
+  type: 'called',
+  result: {
+    status: 'failed',
+    failure: { kind, retryable: false, detail: message.slice(0, longestDetail) },
+  },
+})
+
 const badSample = ({ message }: BadSample): JobResult => ({
   type: 'called',
   result: {
     status: 'failed',
-    failure: { kind: 'bad_sample', retryable: false, detail: message.slice(0, 500) },
+    failure: { kind: 'bad_sample', retryable: false, detail: message.slice(0, longestDetail) },
   },
 })
 

@@ -1,6 +1,7 @@
 import type { BackendName, ModelConfig } from '../interface/model-config.ts'
 import type { Backend, BackendFactory } from './backend.ts'
 import { openaiBackend } from './openai.ts'
+import { serviceBackend } from './service.ts'
 import { sglangBackend } from './sglang.ts'
 import { vllmBackend } from './vllm.ts'
 
@@ -8,6 +9,7 @@ const backends: Readonly<Record<BackendName, BackendFactory>> = {
   vllm: vllmBackend,
   sglang: sglangBackend,
   openai: openaiBackend,
+  service: serviceBackend,
 }
 
 /** The backend that a model's config names. */

@@ -54,16 +54,20 @@ export interface Backend {
   readonly generativeScoring: ((body: unknown) => JsonObject) | null
   /** Counts tokens; null if this kind of server cannot. */
   readonly tokens: { translate(input: Rendered): Translation; read(body: unknown): number } | null
+  /** A request that a server that works answers at once with 200; absent: a question of one token. */
+  readonly ping?: Pick<HttpMessage, 'method' | 'path' | 'body'>
+  /** False: a request that a server may have received is not sent again. Absent: true. */
+  readonly isIdempotent?: boolean
   /** Releases GPU memory and takes it again; null if this kind of server cannot. */
   readonly memory: MemoryBackend | null
 }
 
-/** What a pool must know of a kind of server to watch its members. `ping`: what a server that works answers at once. */
+/** What a pool must know of a kind of server to watch its members. */
 export type WatchedServer = Pick<
   Backend,
   'healthPath' | 'modelsPath' | 'namesModels' | 'tokenCounters' | 'queueMetrics'
 > &
-  (Pick<Backend, 'translate'> | { readonly ping: Pick<HttpMessage, 'method' | 'path' | 'body'> })
+  (Pick<Backend, 'translate' | 'ping'> | { readonly ping: NonNullable<Backend['ping']> })
 
 /** Creates the backend of one model. */
 export type BackendFactory = (config: ModelConfig) => Backend

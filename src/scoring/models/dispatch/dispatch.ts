@@ -1,16 +1,17 @@
 import type { AskName } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Attempt } from '../../../core/sample/sample.ts'
-import type { Span, Trace } from '../../../core/tracing/trace.ts'
+import type { Trace } from '../../../core/tracing/trace.ts'
 import { AskError } from '../interface/ask.ts'
 import { CancelToken, pause } from '../interface/cancel-token.ts'
-import type { CallEnd, ModelEvents } from '../interface/events.ts'
+import type { ModelEvents } from '../interface/events.ts'
 import { bytesOfBody, type QueueMemory } from '../pool/capacity.ts'
 import type { InstancePool, PoolRequest } from '../pool/pool.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
 import type { ParsedReply } from '../transport/reply.ts'
 import { type HttpMessage, type Reply, send } from '../transport/transport.ts'
 import { abandoned, UpstreamError } from '../transport/upstream-error.ts'
+import { beginCall, tokenFacts, traced } from './call-span.ts'
 import type { Hedge } from './hedge.ts'
 
 /** An answer and the instance that gave it. */
@@ -89,7 +90,9 @@ export async function dispatch<T>(
       if (!(error instanceof UpstreamError)) throw error
       fault = error
     }
-    if (!(await isTriedAgain(to, fault, log, stop))) throw new AllAttemptsFailed(fault, attempts)
+    const mayRepeat = work.isIdempotent !== false || fault.isUnsent
+    if (!mayRepeat || !(await isTriedAgain(to, fault, log, stop)))
+      throw new AllAttemptsFailed(fault, attempts)
   }
 }
 
@@ -365,35 +368,8 @@ export interface UpstreamRequest<T> extends PoolRequest {
   readonly trace?: Trace | undefined
   /** False: it is never sent twice at once. */
   readonly isHedged?: boolean
+  /** False: it is not sent again once a server may have received it. */
+  readonly isIdempotent?: boolean
   /** Throws UpstreamError. */
   read(reply: Reply): ParsedReply<T>
 }
-
-/** Begins the span of one call; null if the question is not traced. */
-export const beginCall = (
-  trace: Trace | undefined,
-  model: string,
-  address: string,
-  ask: CallEnd['ask'],
-): Span | null =>
-  trace?.begin(`${ask} ${model}`, 'client', {
-    'reward_gateway.model': model,
-    'reward_gateway.ask': ask,
-    'server.address': address,
-  }) ?? null
-
-/** Token counts as span attributes, named by OpenTelemetry's conventions for generative AI. */
-const tokenFacts = ({ prompt, completion }: CallEnd['tokens']): Record<string, number> => ({
-  'gen_ai.usage.input_tokens': prompt,
-  'gen_ai.usage.output_tokens': completion,
-})
-
-/** The headers, with the trace context added. */
-export const headersWith = (
-  headers: Record<string, string>,
-  trace: Trace | undefined,
-): Record<string, string> => (trace ? { ...headers, ...trace.headers } : headers)
-
-/** The message, with the trace context in its headers. */
-const traced = (message: HttpMessage, trace: Trace | undefined): HttpMessage =>
-  trace ? { ...message, headers: headersWith(message.headers, trace) } : message

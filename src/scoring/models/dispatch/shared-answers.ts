@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { AskName, Asks } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
+import { bytesOf } from '../../../core/sample/sample.ts'
 import { CancelToken, whenAborted } from '../interface/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
@@ -99,6 +100,7 @@ const entryOverhead = 256
 /** Rough size of an answer in memory, never far too low. */
 function sizeOf(answer: Asks[AskName]['answer']): number {
   if (typeof answer === 'number') return 8
+  if ('reply' in answer) return bytesOf(answer.reply)
   if ('text' in answer && typeof answer.text === 'string') {
     const { logprobs } = answer as Asks['generate']['answer']
     const tokens = logprobs?.reduce((sum, { top }) => sum + 64 * (1 + top.length), 0) ?? 0

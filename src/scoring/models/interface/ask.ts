@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { AskName, Asks, Reply } from '../../../contract/index.ts'
+import type { AskName, Asks, Reply, ServiceRequest } from '../../../contract/index.ts'
 import type { Failure, Message } from '../../../core/sample/sample.ts'
 import type { Trace } from '../../../core/tracing/trace.ts'
 import type { CancelToken } from './cancel-token.ts'
@@ -17,6 +17,7 @@ export interface RenderedInput {
   rewards: Rendered
   embed: readonly string[]
   choose: { readonly question: Rendered; readonly labels: readonly string[] }
+  service: ServiceRequest
 }
 
 /** Sampling settings of generate and choose, with their OpenAI and vLLM names; absent means the server's default. */

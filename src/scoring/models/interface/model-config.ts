@@ -46,6 +46,17 @@ export const guardConfig = z.strictObject({
 /** Which protections of the guard are on. */
 export type GuardConfig = Readonly<z.output<typeof guardConfig>>
 
+/** Every protection off: a service parses JSON and reads no instructions. */
+export const noGuard: GuardConfig = {
+  fence: false,
+  tokens: false,
+  verdicts: false,
+  invisible: false,
+  refuse: false,
+  thoughts: false,
+  echoes: false,
+}
+
 /** Every protection on. */
 export const fullGuard: GuardConfig = guardConfig.parse({})
 
@@ -112,16 +123,38 @@ export const instanceConfig = z.union([
   }),
 ])
 
-/** The kinds of model servers; each has its file in `models/backends`. */
-export const backendNames = ['vllm', 'sglang', 'openai'] as const
+/** The kinds of model servers. */
+export const modelBackends = ['vllm', 'sglang', 'openai'] as const
+
+/** The kinds of servers; each has its file in `models/backends`. */
+export const backendNames = [...modelBackends, 'service'] as const
 
 export type BackendName = (typeof backendNames)[number]
+
+/** A path as it is written into the request: no placeholders, no white space, no fragment. */
+const path = z.string().regex(/^\/(?!\/)[\w.~%!$&'()*+,;=:@/?-]*$/, {
+  error: "a path such as /verify; placeholders go into the request's body only",
+})
 
 /** One reward model: how it is asked, where it runs, and how failures are handled. */
 export const modelConfig = z.strictObject({
   backend: z.enum(backendNames).default('vllm'),
-  /** The model name that its servers serve. */
-  model: z.string().min(1),
+  /** The model name that its servers serve. Every backend but `service` needs it. */
+  model: z.string().min(1).default(''),
+  /** For the backend `service`: any HTTP service that takes and answers JSON. */
+  service: z
+    .strictObject({
+      /** Where requests are posted, after the path of the instance's address. */
+      path,
+      /** Where a GET without a key answers 200 while the service works; '': it is not probed, and that it hangs is not noticed. */
+      health: path.or(z.literal('')).default(''),
+      /**
+       * The same request again has the same result and no other effect. Failed requests are then repeated, and answers are
+       * cached. `false`: only what a service cannot have received, or refused with 429 or 503, is sent again.
+       */
+      idempotent: z.boolean().default(false),
+    })
+    .optional(),
   /** Part of the cache key. Change it when other weights are served under the same name. */
   revision: z.string().default(''),
   /** Other names that a reply may give as its model, such as the first of several served names. */

@@ -225,7 +225,7 @@ const handleOf = ({ sha256, size, mediaType, url }: RenderedImage): ImageHandle 
 
 /** The images of a rendered question, in order. Most have none. */
 export function imagesOfInput(input: RenderedInput[keyof RenderedInput]): readonly RenderedImage[] {
-  if (typeof input === 'string') return noImages
+  if (typeof input === 'string' || 'json' in input) return noImages
   if ('question' in input) return imagesOfInput(input.question)
   let found = noImages
   for (const message of input) {

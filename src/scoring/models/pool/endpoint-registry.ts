@@ -242,7 +242,7 @@ export class EndpointRegistry {
     const { stalled_after_s: stalledSeconds } = config.health
     return {
       progress:
-        interval_s === 0 || stalledSeconds === 0
+        interval_s === 0 || stalledSeconds === 0 || backend.ping?.path === ''
           ? null
           : {
               clock: this.#clock,

@@ -185,7 +185,8 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
 async function answers(member: PoolMember, settings: ProgressSettings): Promise<boolean> {
   const { backend } = settings
   const until = settings.clock.now() + doubtMs
-  const questions = 'ping' in backend ? [backend.ping] : shortestQuestions(backend, member.lastAsk)
+  const { ping } = backend
+  const questions = ping ? [ping] : 'translate' in backend ? shortestQuestions(backend, member.lastAsk) : []
   for (const question of questions) {
     const leftMs = until - settings.clock.now()
     if (leftMs <= 0) return false

@@ -19,8 +19,20 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const malformedReply = (what: string): UpstreamError =>
   new UpstreamError('judge_unreachable', `the reply is unusable: ${what}`, { isAboutContent: true })
 
-/** The JSON of a reply with status 200. Throws UpstreamError. */
+/** The JSON of a model server's reply with status 200. Throws UpstreamError. */
 export function readJson(reply: Reply): unknown {
+  const value = jsonIn(reply)
+  if (isObject(value)) checkNoError(value)
+  return value
+}
+
+/** The JSON of a service's reply with status 200; where it reports errors is for its author to say. Throws UpstreamError. */
+export function readServiceReply(reply: Reply): unknown {
+  // What a service says besides its status may repeat the sample.
+  return jsonIn(reply.status === 200 ? reply : { ...reply, text: '' })
+}
+
+function jsonIn(reply: Reply): unknown {
   if (reply.status !== 200) throw refusal(reply)
   const names = namesIn(reply.text)
   if (names === null) throw malformedReply('it holds too many values')
@@ -34,7 +46,6 @@ export function readJson(reply: Reply): unknown {
     throw malformedReply('not JSON, or nested too deeply')
   }
   if (isRepeated) throw malformedReply('an object has a duplicate key')
-  if (isObject(value)) checkNoError(value)
   return value
 }
 
@@ -87,6 +98,7 @@ export function refusal(reply: Reply): UpstreamError {
       blame: false,
       waitMs: retryAfterMs(reply.retryAfter),
       isUnavailable: status === 503,
+      isUnsent: true,
       isAway: true,
     })
   // 502 and 504 come from a proxy whose server is down.

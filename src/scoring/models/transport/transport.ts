@@ -69,6 +69,16 @@ const codeOf = (error: Error): string => {
   return typeof code === 'string' ? code : error.name
 }
 
+/** No connection came about. */
+const unconnected: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
 /** The UpstreamError for any error of a request. */
 export const faultOf = (error: Error): UpstreamError => {
   if (error instanceof UpstreamError) return error
@@ -76,6 +86,7 @@ export const faultOf = (error: Error): UpstreamError => {
   return new UpstreamError('judge_unreachable', `the connection failed: ${code}`, {
     isConnection: true,
     isRefused: code === 'ECONNREFUSED',
+    isUnsent: unconnected.has(code),
   })
 }
 

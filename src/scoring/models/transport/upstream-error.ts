@@ -17,6 +17,8 @@ export class UpstreamError extends Error {
   readonly isConnection: boolean
   /** Connection refused: nothing listens at the address. */
   readonly isRefused: boolean
+  /** The server cannot have acted on the request: it was not reached, or it refused with 429 or 503. */
+  readonly isUnsent: boolean
   /** The server hangs, and the call was aborted to be made elsewhere. */
   readonly isHang: boolean
   /** Status 503: the server takes no questions now. */
@@ -34,6 +36,7 @@ export class UpstreamError extends Error {
       isAboutContent?: boolean
       isConnection?: boolean
       isRefused?: boolean
+      isUnsent?: boolean
       isHang?: boolean
       isUnavailable?: boolean
       isAway?: boolean
@@ -48,6 +51,7 @@ export class UpstreamError extends Error {
     this.isConnection = options.isConnection ?? false
     this.isHang = options.isHang ?? false
     this.isRefused = options.isRefused ?? false
+    this.isUnsent = options.isUnsent ?? this.isRefused
     this.isUnavailable = options.isUnavailable ?? false
     this.isAway = options.isAway ?? (this.isConnection || this.isHang || kind === 'judge_timeout')
   }

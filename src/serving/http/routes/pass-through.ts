@@ -93,7 +93,10 @@ function listModels(app: ZodApp, gateway: Gateway): void {
   const errorHandler = answerOpenAiError
   app.get('/v1/models', { config, errorHandler, schema: { tags, summary: 'List the models' } }, async () => ({
     object: 'list',
-    data: gateway.models().map(entryOf),
+    data: gateway
+      .models()
+      .filter(({ backend }) => backend !== 'service')
+      .map(entryOf),
   }))
   const params = z.object({ name: z.string() })
   app.get(

@@ -136,6 +136,7 @@ export type ShownAsk = RecordedAsk & { readonly question: RecordedText }
 /** `keep` applies the text policy to question and answer. */
 export function shownAsk(vote: VoteEvent, keep: TextKeeper): ShownAsk {
   const { question } = vote
-  const text = typeof question === 'string' ? question : JSON.stringify(question)
+  const text =
+    typeof question === 'string' ? question : 'json' in question ? question.json : JSON.stringify(question)
   return { ...recordAsk(vote, { keep, samplingOf: () => ({}) }), question: keep.text(text) }
 }

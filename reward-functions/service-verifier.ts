@@ -1,0 +1,266 @@
+import { z } from 'zod'
+import {
+  BadSample,
+  defineModelReward,
+  finalAnswer,
+  type Json,
+  NoVerdict,
+  questionText,
+  type Sample,
+  type Score,
+  serviceRequest,
+  toolCallsOf,
+  turnsOf,
+} from '../src/contract/index.ts'
+import { chatMessages, responsesItems } from '../src/contract/sent-messages.ts'
+import { leanAccepts, promptText, readPointer, valueAt } from '../src/grading/index.ts'
+import { CheckTooLong, schemaCheck } from '../src/grading/json/schema.ts'
+import { type JsonTemplate, jsonTemplate, type Placeholder } from '../src/grading/json/template.ts'
+import { lastFence } from '../src/grading/program.ts'
+
+/** What placeholders stand for. undefined: the row has none. */
+const values: Readonly<Record<string, (sample: Sample) => Json | undefined>> = {
+  id: ({ id }) => id,
+  group_id: ({ group }) => group?.id,
+  data_source: ({ dataSource }) => dataSource,
+  prompt: ({ prompt }) => (typeof prompt === 'string' ? prompt : chatMessages(prompt)),
+  'prompt.text': ({ prompt }) => promptText(prompt),
+  question: (sample) => questionText(sample),
+  response: ({ response }) => response,
+  'response.final': (sample) => finalAnswer(sample).text,
+  'response.code': ({ response }) => lastFence(response) ?? undefined,
+  messages: ({ prompt, ...sample }) =>
+    chatMessages([
+      ...(typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt),
+      ...turnsOf(sample),
+    ]),
+  turns: (sample) => chatMessages(turnsOf(sample)),
+  tool_calls: (sample) =>
+    toolCallsOf(sample).map(({ name, arguments: given, result, turn }) => ({
+      name,
+      arguments: given,
+      result,
+      turn,
+    })),
+  'responses.input': ({ prompt }) =>
+    typeof prompt === 'string'
+      ? [{ role: 'user', content: prompt, type: 'message' }]
+      : responsesItems(prompt),
+  'responses.output': (sample) => responsesItems(turnsOf(sample)),
+  ground_truth: ({ groundTruth }) => groundTruth ?? undefined,
+  extra: ({ extraInfo }) => extraInfo,
+}
+
+/** Of these, one must be in the body: otherwise all answers would earn the same. */
+const ofAnswer: readonly string[] = [
+  'response',
+  'response.final',
+  'response.code',
+  'messages',
+  'turns',
+  'tool_calls',
+  'responses.output',
+]
+
+/** The others are texts. */
+const structured: readonly string[] = [
+  'prompt',
+  'messages',
+  'turns',
+  'tool_calls',
+  'responses.input',
+  'responses.output',
+  'ground_truth',
+  'extra',
+]
+
+const pointer = z
+  .string()
+  .refine((text) => readPointer(text) !== null, { error: "a JSON Pointer such as /results/0/score, or ''" })
+const part = z.string().regex(/^[A-Za-z_][\w.-]{0,59}$/)
+
+/**
+ * Asks a service for the score: any HTTP server that takes JSON and answers JSON. `body` is the request with placeholders,
+ * `score` says where the reply holds the score. The step's `model` names the service in gateway.yaml, which has its path.
+ *
+ * Invalid: a reply that is not what was promised (no JSON, a mark of an error, no score or part, not a number or a text of
+ * `map`, out of `range`, another form than `schema`). A response without the code that `{response.code}` stands for earns
+ * the low end of the range without a call.
+ */
+export default defineModelReward({
+  ask: 'service',
+  options: z
+    .strictObject({
+      /**
+       * The body of the request. Placeholders: `{id}`, `{group_id}`, `{data_source}`, `{prompt}`, `{prompt.text}`, `{question}`,
+       * `{response}`, `{response.final}`, `{response.code}`, `{messages}`, `{turns}`, `{tool_calls}`, `{responses.input}`,
+       * `{responses.output}`, `{ground_truth}`, `{extra}`, each with a JSON Pointer: `{extra./tests/0}`.
+       */
+      body: z.record(z.string(), z.json()),
+      /** Where the score stands. */
+      score: pointer,
+      /** How it is read. `lean`: what Lean's REPL says of a proof, 1 without errors and gaps, else 0. */
+      read: z.enum(['number', 'lean']).default('number'),
+      /** Texts, and `true` and `false`, that stand for a number. */
+      map: z.record(z.string(), z.number()).default({}),
+      /** Name of a part -> where its number stands. */
+      parts: z.record(part, pointer).default({}),
+      /** Where an error stands. Any value but null, false and '' is one. */
+      error: z.array(pointer).default(['/error']),
+      /** Where a mark says that the sample cannot be scored: any value but null, false and ''. */
+      invalid: z.array(pointer).default([]),
+      /** Texts within an error or a mark that are the response's own fault, and what they earn. */
+      map_error: z.record(z.string().min(1), z.number()).default({}),
+      /** Where a reason stands: it goes into the details. */
+      reason: pointer.optional(),
+      /** The lowest and the highest score. A score outside is a failure. */
+      range: z.tuple([z.number(), z.number()]).default([0, 1]),
+      /** The JSON Schema (draft 2020-12) of every reply that holds a score. */
+      schema: z.record(z.string(), z.unknown()).optional(),
+    })
+    .superRefine(({ body, range: [low, high], map, map_error, read, schema }, context) => {
+      const add = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message })
+      const fault = bodyFault(body)
+      if (fault !== null) add(['body'], fault)
+      if (low > high) add(['range'], 'the lowest score comes first')
+      for (const [name, mapped] of Object.entries({ map, map_error }))
+        for (const [text, score] of Object.entries(mapped))
+          if (score < low || score > high)
+            add([name, text], `${score} is outside the range ${low} to ${high}`)
+      if (read === 'lean' && (low > 0 || high < 1)) add(['range'], 'needs 0 and 1 for `read: lean`')
+      if (read === 'lean' && Object.keys(map).length > 0) add(['map'], 'goes with `read: number`')
+      try {
+        if (schema) schemaCheck(schema)
+      } catch (error) {
+        add(['schema'], error instanceof Error ? error.message : String(error))
+      }
+    }),
+  truth: z.unknown(),
+  range: ({ range }) => range,
+  parts: ({ parts }) => Object.keys(parts),
+  rm_preprocess({ sample, options: { body, range } }) {
+    const { placeholders, fill } = templateOf(body)
+    const needsCode = placeholders.some(({ name, isOptional }) => name === 'response.code' && !isOptional)
+    if (needsCode && lastFence(sample.response) === null) return range[0]
+    return serviceRequest(fill((placeholder) => lookUp(placeholder, sample), refuse))
+  },
+  rm_postprocess({ reply }, { options }): Score {
+    const details = reasonIn(reply, options.reason)
+    const own = ownFault(reply, options)
+    if (own !== null) return { value: own, flags: ['own_fault'], ...details }
+    checkForm(reply, options.schema)
+    const parts = Object.entries(options.parts).map(([name, place]) => {
+      const value = at(reply, place)
+      if (typeof value !== 'number' || !Number.isFinite(value))
+        throw new NoVerdict(`the reply has no number at ${place} for the part ${name}`)
+      return [name, value] as const
+    })
+    const value = options.read === 'lean' ? leanScore(reply, options.score) : scoreAt(reply, options)
+    return { value, ...(parts.length > 0 && { parts: Object.fromEntries(parts) }), ...details }
+  },
+})
+
+const templates = new WeakMap<object, JsonTemplate>()
+
+function templateOf(body: Readonly<Record<string, Json>>): JsonTemplate {
+  const known = templates.get(body) ?? jsonTemplate(body)
+  templates.set(body, known)
+  return known
+}
+
+/** What is wrong with a body; null: nothing. */
+function bodyFault(body: Readonly<Record<string, Json>>): string | null {
+  let template: JsonTemplate
+  try {
+    template = jsonTemplate(body)
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+  const { placeholders } = template
+  for (const { name, pointer: place, written } of placeholders) {
+    if (!Object.hasOwn(values, name))
+      return `${written}: there is no ${name}; there are ${Object.keys(values).join(', ')}`
+    if (place.length > 0 && !structured.includes(name))
+      return `${written}: ${name} is a text, which has no places`
+  }
+  if (placeholders.some(({ name }) => ofAnswer.includes(name))) return null
+  return `it holds nothing of the answer, so that all answers would earn the same: put one of ${ofAnswer.map((name) => `{${name}}`).join(', ')} into it`
+}
+
+function lookUp({ name, pointer: place, isOptional, written }: Placeholder, sample: Sample): Json {
+  const whole = values[name]?.(sample)
+  const value = whole === undefined ? undefined : valueAt(whole, place)
+  if (value !== undefined) return value
+  if (isOptional) return null
+  throw new BadSample(`the row has nothing for ${written} of the request's body`)
+}
+
+function refuse({ written }: Placeholder): never {
+  throw new BadSample(
+    `${written} stands within a text of the request's body, but the row has no text, number or boolean for it`,
+  )
+}
+
+const at = (reply: Json, place: string): Json | undefined => valueAt(reply, readPointer(place) ?? [])
+
+interface Marks {
+  readonly error: readonly string[]
+  readonly invalid: readonly string[]
+  readonly map_error: Readonly<Record<string, number>>
+}
+
+/** What a response earns by a fault of its own; null: no error and no mark stands in the reply. Throws NoVerdict for others. */
+function ownFault(reply: Json, { error, invalid, map_error }: Marks): number | null {
+  for (const place of [...error, ...invalid]) {
+    const mark = at(reply, place)
+    if (mark === undefined || mark === null || mark === false || mark === '') continue
+    const known = Object.entries(map_error).find(([text]) => typeof mark === 'string' && mark.includes(text))
+    if (known) return known[1]
+    const what = invalid.includes(place) ? 'says that the sample cannot be scored' : 'reports an error'
+    throw new NoVerdict(`the service ${what} (${place})`, 'judge_rejected')
+  }
+  return null
+}
+
+function checkForm(reply: Json, schema: object | undefined): void {
+  if (schema === undefined) return
+  try {
+    if (schemaCheck(schema)(JSON.stringify(reply)) === null) return
+  } catch (error) {
+    if (!(error instanceof CheckTooLong)) throw error
+    throw new NoVerdict('the schema has too many ways to read the reply')
+  }
+  throw new NoVerdict("the reply does not fit the step's schema")
+}
+
+/** The number at a place, or the one that `map` has for its text. Its range is checked later. */
+function scoreAt(
+  reply: Json,
+  { score, map }: { readonly score: string; readonly map: Readonly<Record<string, number>> },
+) {
+  const value = at(reply, score)
+  if (typeof value === 'number') return value
+  const text = typeof value === 'string' || typeof value === 'boolean' ? String(value) : null
+  const mapped = text !== null && Object.hasOwn(map, text) ? map[text] : undefined
+  if (mapped !== undefined) return mapped
+  const found =
+    value === undefined
+      ? 'nothing'
+      : value === null
+        ? 'null'
+        : Array.isArray(value)
+          ? 'a list'
+          : `a value of type ${typeof value}`
+  throw new NoVerdict(`the reply has no score at ${score || 'its root'}, but ${found}`)
+}
+
+function leanScore(reply: Json, place: string): number {
+  const isAccepted = leanAccepts(at(reply, place) ?? null)
+  if (isAccepted === null) throw new NoVerdict(`what stands at ${place} is no result of Lean`)
+  return Number(isAccepted)
+}
+
+function reasonIn(reply: Json, place: string | undefined): { readonly details?: { readonly reason: Json } } {
+  const reason = place === undefined ? undefined : at(reply, place)
+  return reason === undefined || reason === null ? {} : { details: { reason } }
+}
