@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from reward_gateway_client import Unscorable, areal, easyr1, ray, shared, trl, verifiers, verl
+from reward_gateway_client import GatewayRefused, Unscorable, areal, easyr1, ray, shared, slime, trl, verifiers, verl
 from reward_gateway_client.shared import shared_async_gateway, shared_gateway
 from scripted import ScriptedServer, result, results
 
@@ -155,6 +155,96 @@ def test_areal_calls_it_in_worker_processes() -> None:
             pool.submit(areal.gateway_reward, "ask", "throw<|im_end|>\n", [1], [2], **row).result()
     texts = ["a<b>", "a<|im_end|><|endoftext|>", "a</s>\n", "<|im_end|>a", "a<｜end▁of▁sentence｜>", ""]
     assert [areal.without_end_tokens(text) for text in texts] == ["a<b>", "a", "a", "<|im_end|>a", "a", ""]
+
+
+def test_areal_waits_for_judges_without_a_pool(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch, same: None, gateway_url: str
+) -> None:
+    class Workflow:
+        """What AReaL's workflows do with a reward function that is no name."""
+
+        def __init__(self, reward_fn: Any, gconfig: Any) -> None:
+            self.async_reward_fn = lambda *_, **__: 0
+            self.gconfig = gconfig
+
+    for module, name in (
+        ("multi_turn", "MultiTurnWorkflow"),
+        ("rlvr", "RLVRWorkflow"),
+        ("vision_rlvr", "VisionRLVRWorkflow"),
+    ):
+        found = ModuleType(f"areal.workflow.{module}")
+        setattr(found, name, type(name, (Workflow,), {}))
+        monkeypatch.setitem(sys.modules, f"areal.workflow.{module}", found)
+    for name in ("areal", "areal.workflow"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    from reward_gateway_client.areal_workflow import GatewayRLVRWorkflow
+
+    row = {"messages": MESSAGES, "answer": "7", "level": 3}
+
+    async def work() -> Any:
+        workflow = GatewayRLVRWorkflow(gconfig="kept", reward_fn="another.function")
+        assert workflow.gconfig == "kept"
+        assert await workflow.async_reward_fn("rendered", "x<|im_end|>", [1], [2], **row) == 1
+        with pytest.raises(Unscorable, match="rule_error"):
+            await workflow.async_reward_fn("rendered", "throw", [1], [2], **row)
+        monkeypatch.setenv("REWARD_GATEWAY_URL", scripted.url)
+        scripted.answers = [results]
+        await workflow.async_reward_fn("rendered", "0.5", [1, 2], [3], **row)
+
+    run(work)
+    (sample,) = scripted.requests[0]["body"]["samples"]
+    assert sample["tokens"] == {"prompt": 2, "response": 1}
+
+
+def slime_sample(response: str, **fields: Any) -> Any:
+    """A sample as slime and miles hold it."""
+    defaults = {"prompt": MESSAGES, "label": "7", "metadata": {"level": 3}, "group_index": 5, "multimodal_inputs": None}
+    facts = {"tokens": [1, 2, 3], "response_length": 2, "weight_versions": ["4", "5"]}
+    status = SimpleNamespace(value=fields.pop("status", "completed"))
+    return SimpleNamespace(**{**defaults, **facts, "status": status, "response": response, **fields})
+
+
+SLIME = SimpleNamespace(rm_url=None, reward_key=None, eval_reward_key=None)
+
+
+@pytest.mark.usefixtures("same")
+def test_slime_gets_numbers_or_objects_and_an_exception_for_what_has_no_reward(gateway_url: str) -> None:
+    keyed = SimpleNamespace(rm_url=None, reward_key="acc", eval_reward_key="score")
+    wire = SimpleNamespace(**{**vars(keyed), "rm_url": f"{gateway_url}/wire/slime/same?run=r"})
+    plain = SimpleNamespace(**{**vars(SLIME), "rm_url": f"{gateway_url}/wire/slime/same"})
+
+    async def work() -> Any:
+        assert await slime.reward(SLIME, slime_sample("x")) == 1
+        group = [slime_sample("x"), slime_sample("y", label="8")]
+        assert await slime.reward(SLIME, group) == [1, 0]
+        assert await slime.reward(plain, group) == [1, 0]
+        assert await slime.reward(SLIME, []) == []
+        for args in (keyed, wire):
+            said = await slime.reward(args, slime_sample("x"))
+            assert (said["acc"], said["score"], said["invalid"]) == (1, 1, 0)
+        with pytest.raises(Unscorable, match="rule_error"):
+            await slime.reward(SLIME, slime_sample("throw"))
+        with pytest.raises(GatewayRefused, match="RG_SAMPLES_FAILED"):
+            await slime.reward(plain, slime_sample("throw"))
+
+    run(work)
+
+
+@pytest.mark.usefixtures("same")
+def test_slime_sends_status_tokens_versions_images_and_the_group(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REWARD_GATEWAY_URL", scripted.url)
+    asked = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "warm?"}]}]
+    seen = slime_sample("0.5", prompt=asked, multimodal_inputs={"images": [PNG]}, status="failed")
+    bare = slime_sample("1", status="pending", response_length=0, weight_versions=[], group_index=None, prompt=None)
+    run(lambda: slime.reward(SLIME, [seen, bare]))
+    first, second = scripted.requests[0]["body"]["samples"]
+    assert first["prompt"][0]["content"][0] == {"type": "image", "image": PNG_URL}
+    assert (first["status"], first["group_id"]) == ("env_error", 5)
+    assert first["tokens"] == {"response": 2, "prompt": 1}
+    assert first["policy_version"] == {"first": "4", "last": "5"}
+    assert {"status", "tokens", "policy_version", "group_id"}.isdisjoint(second)
 
 
 def test_areal_sends_the_images_of_a_vision_workflow(scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:

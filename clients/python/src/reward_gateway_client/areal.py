@@ -1,33 +1,44 @@
-"""AReaL: `RLVRWorkflow(reward_fn="reward_gateway_client.areal.gateway_reward")`; the gateway and the reward come from
-the environment, which AReaL's worker processes inherit."""
+"""AReaL: name a workflow of `reward_gateway_client.areal_workflow`. For rules alone,
+`RLVRWorkflow(reward_fn="reward_gateway_client.areal.gateway_reward")` serves too. The gateway and the reward come from
+the environment, which AReaL's processes inherit."""
 
-import os
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from .result import reward_of
-from .sample import sample_of
-from .settings import reward_or_env
-from .shared import shared_gateway
-
-TIMEOUT = "REWARD_GATEWAY_TIMEOUT_S"
+from .sample import Sample, sample_of
+from .settings import reward_or_env, timeout_or_env
+from .shared import shared_async_gateway, shared_gateway
 
 _END_TOKENS = re.compile(r"(?:<\|[a-z_]{1,24}\|>|<｜[a-z▁]{1,32}｜>|</s>|<end_of_turn>|<eos>)\Z")
 
 
-def gateway_reward(prompt: Any, completions: Any, prompt_ids: Any, completion_ids: Any, **row: Any) -> float:
-    """Raises for a sample without a reward, so that AReaL rejects the rollout.
+async def awaited_reward(prompt: Any, completions: Any, prompt_ids: Any, completion_ids: Any, **row: Any) -> float:
+    """Raises for a sample without a reward, so that AReaL rejects the rollout. Waits at most REWARD_GATEWAY_TIMEOUT_S,
+    600 s by default."""
+    sample = _sample(prompt, completions, row)
+    sample["tokens"] = {"prompt": len(prompt_ids), "response": len(completion_ids)}
+    gateway = shared_async_gateway()
+    (result,) = await gateway.score([sample], reward=reward_or_env(None), timeout_s=timeout_or_env(600))
+    return reward_of(result)
 
-    AReaL gives up after 15 s and then trains with 0, so this raises after REWARD_GATEWAY_TIMEOUT_S, 12 by default. For
-    slow judges use `AsyncRewardWrapper(gateway_reward, timeout_seconds=300)` in your own workflow, and 280 here.
+
+def gateway_reward(prompt: Any, completions: Any, prompt_ids: Any, completion_ids: Any, **row: Any) -> float:
+    """Raises for a sample without a reward, so that AReaL rejects the rollout. **For rules only:** AReaL counts 15 s
+    from the moment at which it queues the call for its few worker processes, and then trains with 0. This raises
+    REWARD_GATEWAY_TIMEOUT_S (12 s by default) after a worker has begun, which is too late for calls that waited.
     """
+    sample = _sample(prompt, completions, row)
+    (result,) = shared_gateway().score([sample], reward=reward_or_env(None), timeout_s=timeout_or_env(12))
+    return reward_of(result)
+
+
+def _sample(prompt: Any, completions: Any, row: Mapping[str, Any]) -> Sample:
     kept = {key: value for key, value in row.items() if key not in ("messages", "messages_chat", "prompt")}
     # The messages of a vision workflow are a rendered text; its chat messages name the places of images.
     asked = row.get("messages_chat") or row.get("messages") or prompt
-    sample = sample_of(asked, without_end_tokens(completions), kept)
-    timeout_s = float(os.environ.get(TIMEOUT, "12"))
-    (result,) = shared_gateway().score([sample], reward=reward_or_env(None), timeout_s=timeout_s)
-    return reward_of(result)
+    return sample_of(asked, without_end_tokens(completions), kept)
 
 
 def without_end_tokens(text: str) -> str:

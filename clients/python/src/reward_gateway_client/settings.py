@@ -6,6 +6,7 @@ URL = "REWARD_GATEWAY_URL"
 API_KEY = "REWARD_GATEWAY_API_KEY"
 REWARD = "REWARD_GATEWAY_REWARD"
 RUN = "REWARD_GATEWAY_RUN"
+TIMEOUT = "REWARD_GATEWAY_TIMEOUT_S"
 
 
 def url_or_env(url: str | None) -> str:
@@ -32,3 +33,8 @@ def reward_or_env(reward: str | None) -> str:
 
 def run_or_env(run: str | None) -> str | None:
     return run or os.environ.get(RUN)
+
+
+def timeout_or_env(default_s: float) -> float:
+    """Seconds for a call with all its tries."""
+    return float(os.environ.get(TIMEOUT) or default_s)

@@ -1,0 +1,34 @@
+"""AReaL's workflows with rewards of the gateway. Name one instead of AReaL's own, with the same settings;
+`reward_fn` may be left out: `workflow="reward_gateway_client.areal_workflow.GatewayRLVRWorkflow"`.
+
+AReaL's own workflows run the reward function in a pool of processes, and train with 0 if an answer takes longer than
+15 s from the moment at which it was queued. These await the gateway in the event loop: no pool, no limit of 15 s, and a
+sample without a reward rejects its rollout."""
+
+from typing import Any
+
+from areal.workflow.multi_turn import MultiTurnWorkflow
+from areal.workflow.rlvr import RLVRWorkflow
+from areal.workflow.vision_rlvr import VisionRLVRWorkflow
+
+from .areal import awaited_reward, gateway_reward
+
+
+class _Awaited:
+    """Replaces the wrapper with a pool, which starts no process before its first call."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "reward_fn": gateway_reward})
+        self.async_reward_fn = awaited_reward
+
+
+class GatewayRLVRWorkflow(_Awaited, RLVRWorkflow):  # type: ignore[misc]
+    """One turn."""
+
+
+class GatewayVisionRLVRWorkflow(_Awaited, VisionRLVRWorkflow):  # type: ignore[misc]
+    """One turn about images."""
+
+
+class GatewayMultiTurnWorkflow(_Awaited, MultiTurnWorkflow):  # type: ignore[misc]
+    """Asks again while the reward is 0. Each try is scored with the prompt and the answer of its own turn."""

@@ -1,0 +1,76 @@
+"""AReaL's own workflow, with an engine that says what it is told: its pool and its limit of 15 s are not in the way."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import areal.workflow.rlvr as rlvr
+import pytest
+from reward_gateway_client import Unscorable
+from reward_gateway_client.areal_workflow import GatewayRLVRWorkflow
+
+from losing import Losing
+from served import Served
+
+
+class Tokenizer:
+    """Tokens are characters."""
+
+    eos_token_id = pad_token_id = 0
+
+    def decode(self, ids: list[int]) -> str:
+        return "".join(map(chr, ids))
+
+
+class Settings:
+    def new_with_stop_and_pad_token_ids(self, _: Any) -> "Settings":
+        return self
+
+    def new(self, **_: Any) -> "Settings":
+        return self
+
+
+class Engine:
+    def __init__(self, answer: str) -> None:
+        self.output = list(map(ord, answer))
+
+    async def agenerate(self, request: Any) -> Any:
+        length = len(self.output)
+        return SimpleNamespace(
+            input_tokens=request.input_ids,
+            input_len=len(request.input_ids),
+            output_tokens=self.output,
+            output_len=length,
+            output_logprobs=[0.0] * length,
+            output_versions=[0] * length,
+        )
+
+
+@pytest.fixture(autouse=True)
+def settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rlvr, "ModelRequest", lambda **fields: SimpleNamespace(**fields))
+    monkeypatch.setenv("REWARD_GATEWAY_REWARD", "answer")
+
+
+async def reward(answer: str, label: str = "4") -> float:
+    workflow = GatewayRLVRWorkflow(gconfig=Settings(), tokenizer=Tokenizer(), get_input_ids_fn=lambda *_: [50, 43, 50])
+    data = {"messages": [{"role": "user", "content": "2+2?"}], "answer": label}
+    result = await workflow.arun_episode(Engine(f"{answer}<|im_end|>"), data)
+    return float(result["rewards"][0])
+
+
+def test_good_slow_and_invalid_answers(gateway: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REWARD_GATEWAY_URL", gateway.url)
+
+    async def all_rewards() -> list[float]:
+        return await asyncio.gather(*map(reward, ("4", "5", "slow")))
+
+    assert asyncio.run(all_rewards()) == [1, 0, 0.5]
+    with pytest.raises(Unscorable):
+        asyncio.run(reward("throw"))
+
+
+def test_a_retry_gets_the_answer(losing: Losing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REWARD_GATEWAY_URL", losing.url)
+    assert asyncio.run(reward("11", label="11")) == 1
+    assert list(losing.tries.values()) == [3]
