@@ -20,5 +20,6 @@ for (const page of [
   'recipes/step-rewards',
   'recipes/tool-call',
   'recipes/tool-use',
+  'recipes/translation',
 ])
   t.test(`docs/${page}.md does what it says`, (t) => followPage(t, `docs/${page}.md`))

@@ -183,7 +183,13 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
   'rider-judge': { rows: [{}], pieces: ['{"维度一": 1', '"有害性": 1', '维度二: 0}', ','] },
   'consistency-judge': { rows: [{}], pieces: ['"Thought与Response一致性": 1', '{', '}', ','] },
   'tool-call': { rows: [{ groundTruth: call }], pieces: [call] },
-  'text-similarity': { rows: [{ groundTruth: 'the cat sat on the mat' }], pieces: ['the ', 'cat ', 'sat '] },
+  'text-similarity': {
+    rows: ['rouge_l', 'sacrebleu', 'chrf++', 'ter'].map((metric) => ({
+      groundTruth: 'the cat sat on the mat',
+      options: { metric },
+    })),
+    pieces: ['the ', 'cat ', 'sat '],
+  },
   zebralogic: {
     rows: [{ groundTruth: 'Bob' }, { groundTruth: { header: ['House', 'Name'], rows: [['1', 'Bob']] } }],
   },

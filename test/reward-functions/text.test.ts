@@ -7,7 +7,7 @@ import type { Json } from '../../src/contract/index.ts'
 import { row, ruleContract, scored } from '../../src/contract/testing.ts'
 import { commonSubsequence, similarityMetrics, textSimilarity } from '../../src/grading/index.ts'
 import { languageOf } from '../../src/grading/language.ts'
-import { eachNearLinear } from '../support/hostile.ts'
+import { eachNearLinear, mostMs } from '../support/hostile.ts'
 import { valueBy } from '../support/rules.ts'
 import { seeded } from '../support/seeded.ts'
 
@@ -89,6 +89,86 @@ t.test(
     }
   },
 )
+
+const similarity = valueBy(textSimilarityRule)
+
+t.test('text-similarity: sacrebleu, chrF and TER keep their contracts', async (t) => {
+  for (const metric of ['sacrebleu', 'chrf', 'chrf++', 'ter'])
+    ruleContract(t, textSimilarityRule, {
+      options: { metric },
+      full: { response: groundTruth, groundTruth },
+      zero: { response: '<think>', groundTruth },
+      malformed: { response: 'No idea', groundTruth },
+      hacks: {
+        'the words in another order': {
+          response: 'jars make Six crates in all of seven forty-two jars.',
+          groundTruth,
+        },
+        'the text twice': { response: `${groundTruth} ${groundTruth}`, groundTruth },
+        'its most frequent word': { response: 'jars '.repeat(10), groundTruth },
+        'its letters': { response: 'abcdefghijklmnopqrstuvwxyz-. '.repeat(9), groundTruth },
+        'right only while thinking': { response: `<think>${groundTruth}</think> I pass`, groundTruth },
+        'a letter for each word': { response: 'S c o s j m f j i a', groundTruth },
+      },
+    })
+})
+
+/** Recorded from sacrebleu 2.6.0 for sentences of this project's own. */
+const translations: readonly (readonly [
+  metric: string,
+  options: { [name: string]: Json },
+  wanted: number,
+])[] = [
+  ['sacrebleu', {}, 0.5142401605028263],
+  ['sacrebleu', { tokenize: 'intl', lowercase: true }, 0.5142401605028263],
+  ['sacrebleu', { tokenize: 'char' }, 0.6034437659461062],
+  ['chrf', {}, 0.4580346982969633],
+  ['chrf++', { lowercase: true }, 0.4866212178837264],
+  ['ter', {}, 0.6470588235294117],
+  ['ter', { ter: { normalized: true, no_punct: true } }, 0.7894736842105263],
+]
+
+t.test('text-similarity: sacrebleu, chrF and TER equal sacrebleu', async (t) => {
+  const references = ['The old ferry, 3.5 metres long, left at 9 a.m.', 'At 9 a.m. the old ferry departed.']
+  for (const [metric, options, wanted] of translations) {
+    const found =
+      similarity('At 9 a.m. the ferry (old) left!', references, { metric, ...options }) ?? Number.NaN
+    t.ok(Math.abs(found - wanted) < 1e-9, `${metric} ${JSON.stringify(options)}: ${found}`)
+  }
+  const chinese =
+    similarity('河边的图书馆每天开门。', '河边的小图书馆早上开门。', {
+      metric: 'sacrebleu',
+      tokenize: 'zh',
+    }) ?? 0
+  t.ok(Math.abs(chinese - 0.29037461218948196) < 1e-9, `zh: ${chinese}`)
+})
+
+t.test(
+  'text-similarity: a long sentence whose words are moved far has its edits counted in time',
+  async (t) => {
+    const words = Array.from({ length: 1000 }, (_, at) => `w${at % 400}`)
+    for (const moved of [
+      [...words].reverse(),
+      words.map((_, at) => words[at ^ 1] ?? ''),
+      words.map((_, at) => `w${at % 3}`),
+    ]) {
+      const started = process.cpuUsage()
+      similarity(moved.join(' '), words.join(' '), { metric: 'ter' })
+      const { user } = process.cpuUsage(started)
+      t.ok(user / 1000 < mostMs(6000), `${Math.round(user / 1000)} ms`)
+    }
+  },
+)
+
+t.test('text-similarity: what a metric cannot compare or read is refused', async (t) => {
+  const refused = (groundTruth: Json, options: { [name: string]: Json }, message: RegExp) =>
+    t.throws(() => row(textSimilarityRule, { groundTruth, options }), message)
+  refused('a '.repeat(1001), { metric: 'ter' }, /more than 1000 words for ter/)
+  refused('...', { metric: 'ter', ter: { no_punct: true } }, /nothing to compare/)
+  refused('a', { metric: 'sacrebleu', tokenize: 'flores200' }, /needs a model's data/)
+  refused('a', { metric: 'sacrebleu', tokenize: 'moses' }, /expected one of 13a, intl, zh, char, none/)
+  t.equal(similarity(`${'a '.repeat(2000)}b`, 'a '.repeat(1000), { metric: 'ter' }), 0)
+})
 
 /** A sentence with a number, a sentence that is close, and what of it is digits and Latin letters. */
 const scripts: Readonly<Record<string, readonly [text: string, close: string, ascii: string]>> = {
@@ -228,6 +308,8 @@ t.test('language-consistency: a mixed answer earns its share, or nothing below `
 t.test('hostile text is scored in linear time', async (t) => {
   for (const metric of similarityMetrics)
     eachNearLinear(t, { [metric]: (text) => textSimilarity(metric, text, groundTruth) }, 6000)
+  for (const metric of ['sacrebleu', 'chrf++', 'ter'])
+    eachNearLinear(t, { [metric]: (text) => similarity(text, groundTruth, { metric }) })
   eachNearLinear(t, {
     'language-consistency': (response) =>
       scored(languageConsistency, { response, options: { language: 'en' } }),

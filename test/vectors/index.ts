@@ -6,6 +6,7 @@ import { mathVerifyVectors } from './math-verify.ts'
 import { npgMuseVectors } from './npg-muse.ts'
 import { npgMuseEvaluation } from './npg-muse-eval.ts'
 import { qaVectors } from './qa-f1.ts'
+import { textMetrics } from './text-metrics.ts'
 import { toolCalls } from './tool-call.ts'
 import type { Adapter } from './vector.ts'
 import { verlStudy } from './verl-study.ts'
@@ -23,6 +24,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   'npg-muse': npgMuseVectors,
   'npg-muse-eval': npgMuseEvaluation,
   'qa-f1': qaVectors,
+  'text-metrics': textMetrics,
   'tool-call': toolCalls,
   'verl-with-rms': verlWithRms,
   'verl-study': verlStudy,
