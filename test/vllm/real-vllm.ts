@@ -15,6 +15,8 @@ import { askAboutImages } from './images.ts'
 import { startVllm } from './vllm-server.ts'
 
 t.setTimeout(3_600_000)
+// Without a plan, tap ends the file where it waits for something outside of a test.
+t.plan(9)
 t.teardown(() => process.exit())
 
 const program = await installedVllm()
@@ -231,10 +233,9 @@ await t.test('kill -9 of one of two servers under load loses no row', async (t) 
   for (const outcome of await outcomesOf(gateway, 'scored', rows.slice(0, 8))) t.ok(outcome.valid)
 })
 
-await Promise.all([one, two, pooling].map((server) => server.kill()))
-
 await t.test('a judge that sees images is shown those of the question', async (t) => {
-  // Started last: four servers at once take 12 GB.
+  // Four servers at once take 12 GB.
+  await Promise.all([one, two, pooling].map((server) => server.kill()))
   const seeing = await startVllm(program, 'tiny-vision', await tinyModel('vision'))
   await askAboutImages(t, seeing.url, 'tiny-vision')
   await seeing.kill()
