@@ -3,12 +3,16 @@
 import importlib
 import importlib.abc
 import importlib.util
+import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import pytest
 
 
 def published(name: str, bare: str) -> ModuleType:
@@ -33,6 +37,16 @@ def empty(*names: str) -> None:
     """Modules of a trainer itself that its reward client imports and does not use."""
     for name in names:
         sys.modules[name] = _Nothing(name)
+
+
+def cloned(name: str) -> str:
+    """Makes the package of a clone in $TRAINER_CLONES importable; returns its commit. Skips the test without one."""
+    clone = Path(os.environ.get("TRAINER_CLONES", "")) / name
+    if "TRAINER_CLONES" not in os.environ or not clone.is_dir():
+        pytest.skip(f"{name} is not published as a package: clone its repository into a folder named by TRAINER_CLONES")
+    sys.path.append(str(clone))
+    told = subprocess.run(["git", "-C", str(clone), "log", "-1", "--format=%h of %cs"], capture_output=True, check=True)
+    return told.stdout.decode().strip()
 
 
 class _Nothing(ModuleType):

@@ -55,9 +55,9 @@ class Recorder(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
 
-    def check(self, name: str, package: str) -> None:
-        """Compares the last request with the fixture of this name; RECORD=1 writes it."""
-        found = {"recorded": f"{package} {version(package)}", **self.requests[-1]}
+    def check(self, name: str, package: str, edition: str | None = None) -> None:
+        """Compares the last request with the fixture of this name; RECORD=1 writes it. `edition`: of no package."""
+        found = {"recorded": f"{package} {edition or version(package)}", **self.requests[-1]}
         file = FIXTURES / f"{name}.json"
         if os.environ.get("RECORD"):
             FIXTURES.mkdir(parents=True, exist_ok=True)

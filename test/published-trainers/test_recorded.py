@@ -14,8 +14,8 @@ import torch
 from reward_gateway_client import RewardGateway, shared
 
 import tiny
-from published import absent, published
-from recording import ANSWER, CALL, PNG_URL, PROMPT, QUESTION, RESULT, THOUGHT, TURNS, Recorder, picture
+from published import absent, cloned, published
+from recording import ANSWER, CALL, PNG, PNG_URL, PROMPT, QUESTION, RESULT, THOUGHT, TURNS, Recorder, picture
 
 SHOWN = [{"type": "image_url", "image_url": {"url": PNG_URL}}, {"type": "text", "text": QUESTION}]
 
@@ -210,6 +210,73 @@ def test_openrlhf(recorder: Recorder) -> None:
     sampling = SimpleNamespace(max_tokens=64, logprobs=None)
     asyncio.run(executor.execute(prompt, "red", sampling, 256, tokens, Engine()))
     recorder.check("openrlhf", "openrlhf")
+
+
+@pytest.mark.parametrize("name", ["slime", "miles"])
+def test_slime_and_miles(recorder: Recorder, name: str, tmp_path: Path) -> None:
+    edition = cloned(name)
+    absent("sglang", "megatron")
+    rm_hub = importlib.import_module(f"{name}.rollout.rm_hub")
+    sample_type = importlib.import_module(f"{name}.utils.types").Sample
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"text": f"<image>{QUESTION}", "images": [PNG_URL], "label": "red"}))
+    data = importlib.import_module(f"{name}.utils.data")
+    keys = {"prompt_key": "text", "label_key": "label", "multimodal_keys": {"image": "images"}}
+    (row,) = data.Dataset(str(rows), tiny.tokenizer(), None, None, **keys).samples
+    # A multi-turn rollout is one text there: what the policy sampled and what the tools said.
+    shown = f"<tool_call>{json.dumps(CALL)}</tool_call><tool_response>{RESULT}</tool_response>"
+    sample = sample_type(prompt=row.prompt, response=f"{THOUGHT}{shown}{ANSWER}", label=row.label)
+    args = SimpleNamespace(rm_url=f"{recorder.url}/wire/slime/r", rm_type="remote_rm", custom_rm_path=None)
+
+    async def score() -> None:
+        await rm_hub.async_rm(args, sample)
+        session = getattr(rm_hub, "_shared_session", None)
+        if session:
+            await session.close()
+
+    run(score())
+    recorder.check(name, name, edition)
+
+
+def test_swift(recorder: Recorder, tokenizer_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REWARD_GATEWAY_TOKENIZER", str(tokenizer_folder))
+    scheduler = importlib.import_module("swift.rollout.multi_turn").MultiTurnScheduler
+    protocol = importlib.import_module("swift.infer_engine.protocol")
+    grpo = importlib.import_module("swift.rl_core.grpo_algorithm")
+    gateway = importlib.import_module("reward_gateway_client.swift").Gateway
+    said = [f"{THOUGHT}<tool_call>{json.dumps(CALL)}</tool_call>", ANSWER]
+
+    class Engine:
+        tokenizer = tiny.tokenizer()
+
+        async def infer_async(self, request: Any, *_: Any, **__: Any) -> Any:
+            text = said[sum(message["role"] == "tool" for message in request.messages)]
+            message = protocol.ChatMessage(role="assistant", content=text)
+            choice = protocol.ChatCompletionResponseChoice(
+                index=0,
+                message=message,
+                finish_reason="stop",
+                logprobs=None,
+                token_ids=self.tokenizer(text)["input_ids"],
+            )
+            return protocol.ChatCompletionResponse(model="m", choices=[choice], usage=None)
+
+    class Zoom(scheduler):
+        def step(self, request: Any, choice: Any, turn: int) -> Any:
+            request.messages.append({"role": "tool", "content": RESULT})
+            return {"infer_request": request}
+
+    row = {
+        "messages": [{"role": "user", "content": f"<image>{QUESTION}"}],
+        "images": [{"bytes": PNG, "path": None}],
+        "solution": "red",
+    }
+    sample = grpo.GRPOSample.from_row(row)
+    request = sample.to_infer_request(include_extra=True)
+    output = asyncio.run(Zoom(infer_engine=Engine(), max_turns=2).run(request, None))
+    sample.apply_rollout_output(rollout_output=output)
+    grpo.score_completions([sample], [gateway()], [None], False, torch.device("cpu"))
+    recorder.check("ms-swift", "ms-swift")
 
 
 def test_llama_factory(recorder: Recorder) -> None:

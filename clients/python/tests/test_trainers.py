@@ -430,6 +430,22 @@ def test_swift_sends_the_turns_that_its_scheduler_counted(
     assert (several["status"], several["extra_info"]) == ("truncated", {})
     assert "status" not in last
 
+    # Its schedulers write token ids over the text of every turn but the last.
+    class Tokenizer:
+        def decode(self, ids: list[int], **_: Any) -> str:
+            return "".join(map(chr, ids))
+
+    ids = {"role": "assistant", "content": [ord(letter) for letter in "look()"]}
+    columns["messages"] = [[asked, ids, *rollout[1:]]] * 2
+    scripted.answers = [answer]
+    assert asyncio.run(adapter.Gateway(tokenizer=Tokenizer())(["0.5", "0.5"], **columns)) == [1, 1]
+    assert scripted.requests[-1]["body"]["samples"][0]["response"] == rollout
+    with pytest.raises(ValueError, match="set REWARD_GATEWAY_TOKENIZER"):
+        asyncio.run(adapter.Gateway()(["0.5", "0.5"], **columns))
+    columns["messages"] = [[asked, {"role": "assistant", "content": []}, *rollout[1:]]] * 2
+    with pytest.raises(ValueError, match="neither a text nor token ids"):
+        asyncio.run(adapter.Gateway()(["0.5", "0.5"], **columns))
+
 
 def test_adapters_share_a_client_a_process_and_loop(gateway_url: str) -> None:
     assert shared_gateway(gateway_url) is shared_gateway(f"{gateway_url}/")
