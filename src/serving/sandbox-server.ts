@@ -3,8 +3,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Clock, within } from '../core/clock.ts'
+import type { JsonLimits } from '../core/json/limits.ts'
+import { JsonLimitError, parseJsonBytes } from '../core/json/text.ts'
 import { packageVersion } from '../core/package-version.ts'
-import { checkExecution } from '../scoring/functions/worker/check-execution.ts'
+import { checkExecution, mostCases } from '../scoring/functions/worker/check-execution.ts'
 import { ContractViolation } from '../scoring/functions/worker/check-results.ts'
 import type { Keys } from '../scoring/gateway/keys.ts'
 import { LocalSandbox } from '../scoring/sandboxes/local-sandbox.ts'
@@ -107,9 +109,9 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
   }
 
   const executed = async (request: IncomingMessage, response: ServerResponse): Promise<Answer> => {
-    const text = await bodyOf(request, maxBodyBytes)
-    if (text === null) return refused(413, 'too_large', `a body may have ${maxBodyBytes} bytes`)
-    const execution = executionOf(text)
+    const bytes = await bodyOf(request, maxBodyBytes)
+    if (bytes === null) return refused(413, 'too_large', `a body may have ${maxBodyBytes} bytes`)
+    const execution = await executionOf(bytes)
     if (typeof execution === 'string') return refused(400, 'bad_request', execution)
     const client = new AbortController()
     response.once('close', () => client.abort())
@@ -138,6 +140,9 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
     open += 1
     void answer(request, response)
       .catch((error: unknown) => {
+        // The client has left before its body was whole.
+        if (request.destroyed && !request.complete)
+          return refused(400, 'bad_request', 'the body is not whole')
         log({
           level: 'error',
           msg: 'a request failed',
@@ -146,7 +151,7 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
         return refused(500, 'internal', 'internal error')
       })
       .then((given) => {
-        write(response, given, isClosing || !request.complete)
+        write(response, given, isClosing || !drains(request, maxBodyBytes))
         open -= 1
         if (open === 0) idle()
       })
@@ -213,11 +218,26 @@ function waitSeconds(sandbox: LocalSandbox): number {
   return Math.min(30, Math.max(1, Math.ceil((waiting * latencyMs) / size / 4000)))
 }
 
+/**
+ * Reads the rest of a refused body and drops it: a client that still sends would see a broken connection, and never learn why it
+ * was refused. False if the rest is longer than a body may be.
+ */
+function drains(request: IncomingMessage, most: number): boolean {
+  if (request.complete) return true
+  if (request.destroyed || Number(request.headers['content-length'] ?? 0) > most) return false
+  let bytes = 0
+  request.on('data', (part: Buffer) => {
+    bytes += part.length
+    if (bytes > most) request.socket.destroy()
+  })
+  return true
+}
+
 const bearerOf = ({ headers: { authorization = '' } }: IncomingMessage): string =>
   /^bearer /i.test(authorization) ? authorization.slice(7).trim() : ''
 
-/** The text of a body; null if it is larger than `most`. */
-async function bodyOf(request: IncomingMessage, most: number): Promise<string | null> {
+/** A body; null if it is larger than `most`. */
+async function bodyOf(request: IncomingMessage, most: number): Promise<Buffer | null> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of request as AsyncIterable<Buffer>) {
@@ -225,16 +245,25 @@ async function bodyOf(request: IncomingMessage, most: number): Promise<string | 
     if (bytes > most) return null
     parts.push(part)
   }
-  return Buffer.concat(parts).toString('utf8')
+  return Buffer.concat(parts)
 }
 
-/** A program with its cases, or why the body is none. */
-function executionOf(text: string): ReturnType<typeof checkExecution> | string {
+/** No case, and nothing beside the cases, holds more values. */
+const limits: JsonLimits = { rows: ['cases'], maxValues: 100, maxRows: mostCases, hasLongLists: false }
+
+const problems: Readonly<Record<JsonLimitError['kind'], string>> = {
+  rows: `the body holds more than ${mostCases} cases`,
+  values: `a case, or all that stands beside the cases, holds more than ${limits.maxValues} values`,
+  depth: 'the body is nested too deeply',
+}
+
+/** A program with its cases, or why the body is none. A long body is read in slices. */
+async function executionOf(bytes: Buffer): Promise<ReturnType<typeof checkExecution> | string> {
   let body: unknown
   try {
-    body = JSON.parse(text)
-  } catch {
-    return 'the body is not JSON'
+    body = (await parseJsonBytes(bytes, limits)).value
+  } catch (error) {
+    return error instanceof JsonLimitError ? problems[error.kind] : 'the body is not JSON'
   }
   if (typeof body !== 'object' || body === null) return 'the body is no object'
   try {

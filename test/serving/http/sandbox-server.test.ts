@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
 import { readKeys } from '../../../src/scoring/gateway/keys.ts'
@@ -55,7 +57,8 @@ const health = async ({ url }: SandboxServer) =>
   (await (await fetch(`${url}/health`)).json()) as { running: number; waiting: number }
 
 t.test('a server of programs', { skip }, async (t) => {
-  const server = await open(t, { keys, maxQueue: 1 })
+  const lines: object[] = []
+  const server = await open(t, { keys, maxQueue: 1, log: (line) => void lines.push(line) })
   const { url } = server
   const mine = { authorization: `Bearer ${key}` }
 
@@ -102,6 +105,9 @@ t.test('a server of programs', { skip }, async (t) => {
       [{ ...double, limits: { wall_s: 0 } }, /at limits/],
       [{ ...double, limits: { wallSecs: 1 } }, /limits/],
       [{ ...double, cases: [{ call: 'f', args: '1' }] }, /JSON list/],
+      [{ ...double, cases: Array(10_001).fill({ stdin: '' }) }, /more than 10000 cases/],
+      [`{"cases": [${'0,'.repeat(400_000)}0]}`, /more than 10000 cases/],
+      ['['.repeat(1_000_000), /more than 100 values/],
     ]
     for (const [body, message] of table) {
       const reply = await post(url, body, mine)
@@ -109,6 +115,20 @@ t.test('a server of programs', { skip }, async (t) => {
       t.match(await reply.json(), { error: { code: 'bad_request', message } })
     }
     t.equal((await post(url, { ...double, program: 'x'.repeat(2 << 20) }, mine)).status, 413)
+    t.equal(
+      (await post(url, 'x'.repeat(1 << 20))).status,
+      401,
+      'a long body without a key is read to its end',
+    )
+    const logged = lines.length
+    const leaving = connect(Number(new URL(url).port), '127.0.0.1')
+    leaving.end(
+      `POST /v1/execute HTTP/1.1\r\nhost: x\r\nauthorization: ${mine.authorization}\r\ncontent-length: 9\r\n\r\n{`,
+    )
+    leaving.resume()
+    await once(leaving, 'close')
+    t.equal((await post(url, double, mine)).status, 200)
+    t.equal(lines.length, logged, 'a client that leaves is no fault')
     t.equal((await fetch(`${url}/v1/execute`, { headers: mine })).status, 405)
     t.equal((await fetch(`${url}/other`, { headers: mine })).status, 404)
   })

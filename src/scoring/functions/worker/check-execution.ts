@@ -15,6 +15,9 @@ const expected = z
   .optional()
 const seconds = z.number().positive().max(3600).optional()
 
+/** Cases of a program. */
+export const mostCases = 10_000
+
 const execution = z.strictObject({
   language: z.literal('python'),
   program: z.string().max(1_000_000),
@@ -29,7 +32,7 @@ const execution = z.strictObject({
       ]),
     )
     .min(1)
-    .max(10_000),
+    .max(mostCases),
   limits: z
     .strictObject({
       cpuSeconds: seconds,
