@@ -12,6 +12,7 @@ import { leavesOutTurns, unseenContent } from '../../scoring/engine/unseen.ts'
 import type { CallResult, CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { Rendered } from '../../scoring/models/interface/ask.ts'
 import { fullGuard } from '../../scoring/models/interface/model-config.ts'
+import { isImage, RenderedMessage } from '../../scoring/models/interface/question-json.ts'
 import type { PlanStep } from '../../scoring/plan/plan.ts'
 import { ignorance } from '../dataset/samples.ts'
 import { type FindingName, type Findings, withoutPlace } from './finding.ts'
@@ -201,7 +202,19 @@ function renderedTexts(
 }
 
 const plainText = (text: Rendered): string =>
-  typeof text === 'string' ? text : text.map(({ role, content }) => `[${role}]\n${content}`).join('\n')
+  typeof text === 'string'
+    ? text
+    : text.map((message) => `[${message.role}]\n${contentWithImages(message)}`).join('\n')
+
+/** Images stand where the judge sees them. */
+const contentWithImages = (message: Exclude<Rendered, string>[number]): string =>
+  RenderedMessage.piecesOf(message)
+    .map((piece) => {
+      if (!isImage(piece)) return typeof piece === 'string' ? piece : piece.text
+      const { size, mediaType, url } = piece.image
+      return url === undefined ? `[image: ${mediaType}, ${size} bytes]\n` : `[image: ${url}]\n`
+    })
+    .join('')
 
 /** False if a JSON Schema accepts no text. True if that is unknown. */
 function takesText(schema: Json): boolean {

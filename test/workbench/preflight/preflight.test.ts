@@ -4,6 +4,7 @@ import t from 'tap'
 import { findingKinds } from '../../../src/workbench/preflight/finding.ts'
 import type { Sampled } from '../../../src/workbench/preflight/signal-probe.ts'
 import { openPolicy } from '../../../src/workbench/rollout/policy.ts'
+import { dataUrl, png } from '../../support/images.ts'
 import { familyConfig, namedFindings, openLook, type Row, trainingRows } from '../../support/preflight.ts'
 import { simulated } from '../../support/simulated.ts'
 
@@ -281,6 +282,14 @@ t.test("the check covers judges' questions and a policy's answers", async (t) =>
       t.strictSame(
         namedFindings(played).filter((one) => /environment|ungradable/.test(one)),
         ['environment-missing 2 3 5'],
+      )
+      const shown = { type: 'image_url', image_url: dataUrl(png(4, 4)) }
+      const pictured = [{ role: 'user', content: [shown, { type: 'text', text: 'How many sides?' }] }]
+      const seeing = await look({ steps: steps.slice(1) }, [row(pictured, '4')], { models })
+      t.match(
+        seeing.questions[0]?.text,
+        /\[image: image\/png, \d+ bytes\]\n.*How many sides\?/s,
+        'images stand where the judge sees them',
       )
     },
   )
