@@ -136,7 +136,7 @@ function scoreRows(
       else if (isSample(row)) new SampleRun(context, row, index, take).end(whyOf)
       else if (!outcomes[index]) take(index, unscored(plan, row.id, row.failure))
     }
-    const end = new RequestExpiry(parts.clock, job.deadline, job.signal, (why) => {
+    const end = new RequestExpiry(parts.clock, job, (why) => {
       failure = why
       const whyOf = why.kind === 'deadline' ? endOfSteps(parts, began, why) : () => why
       eachInSlices(rows.length, (index) => endOne(index, whyOf))?.catch(reject)

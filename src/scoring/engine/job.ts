@@ -86,14 +86,20 @@ export interface Expiry {
  */
 export class RequestExpiry implements Expiry {
   readonly #client: CancelSource
+  readonly #run: string | undefined
   readonly #end: (failure: Failure) => void
   readonly #cancel: () => void
   #stop: CancelToken | undefined
   #unsubscribe: (() => void) | undefined
   #isOver = false
 
-  constructor(clock: Clock, deadline: number, client: CancelSource, end: (failure: Failure) => void) {
-    this.#client = client
+  constructor(
+    clock: Clock,
+    { deadline, signal, run }: Pick<EngineJob, 'deadline' | 'signal' | 'run'>,
+    end: (failure: Failure) => void,
+  ) {
+    this.#client = signal
+    this.#run = run
     this.#end = end
     this.#cancel = clock.after(Math.max(0, deadline - clock.now()), () =>
       this.#over({ kind: 'deadline', retryable: true, detail: "the request's deadline passed" }),
@@ -103,7 +109,7 @@ export class RequestExpiry implements Expiry {
   // Created when the first question is asked: listening for the client cost more than scoring rules (`npm run rules` in bench/).
   get signal(): CancelToken {
     if (this.#stop) return this.#stop
-    this.#stop = new CancelToken()
+    this.#stop = new CancelToken(this.#run)
     if (this.#isOver) this.#stop.stop()
     else if (typeof this.#client === 'function') this.#client(this.#left)
     else this.#unsubscribe = whenAborted(this.#client, this.#left)

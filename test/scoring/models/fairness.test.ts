@@ -27,6 +27,8 @@ interface Request {
   ms(): number
   /** After it came. */
   readonly deadlineMs?: number
+  /** That it names. */
+  readonly run?: string
 }
 
 /** A pool of servers that exist only on the clock. */
@@ -60,8 +62,8 @@ async function served(
 ): Promise<readonly { readonly ms: number; readonly late: number }[]> {
   const done: Promise<{ ms: number; late: number }>[] = []
   let left = requests.length
-  const begin = async ({ at, count, tokens, ms, deadlineMs = 3_600_000 }: Request) => {
-    const request = new CancelToken()
+  const begin = async ({ at, count, tokens, ms, deadlineMs = 3_600_000, run }: Request) => {
+    const request = new CancelToken(run)
     const deadline = at + deadlineMs
     let late = 0
     const one = async () => {
@@ -174,6 +176,56 @@ t.test('requests of one question each do not starve a larger one', async (t) => 
     const all = await timeOf([...stream, large], { limit: 16 }, 1, seed)
     t.ok((all.at(-1)?.ms ?? endless) < 11_000, `seed ${seed}: ${all.at(-1)?.ms} ms`)
   }
+})
+
+t.test(
+  'a burst of one run at most doubles the p99 of another, though both send each rollout by itself',
+  async (t) => {
+    for (const seed of fewSeeds.slice(-2)) {
+      const random = seeded(seed)
+      const oneByOne = (run: string, count: number, at: (index: number) => number): Request[] =>
+        Array.from({ length: count }, (_, i) => ({
+          ...{ at: at(i), count: 1, tokens: 200, run },
+          ms: lognormal(seeded(seed * 1e6 + i)),
+        }))
+      const steady = () => oneByOne('a', 400, (i) => i * 50)
+      const burst = oneByOne('b', 2048, () => 5000 + Math.floor(1000 * random()))
+      const p99Of = (served: readonly { readonly ms: number }[]) =>
+        served.map(({ ms }) => ms).sort((a, b) => a - b)[Math.floor(0.99 * served.length)] ?? endless
+      const alone = p99Of(await timeOf(steady(), { limit: 16 }, 4, seed))
+      const beside = p99Of((await timeOf([...steady(), ...burst], { limit: 16 }, 4, seed)).slice(0, 400))
+      t.ok(
+        beside <= 2 * alone,
+        `seed ${seed}: ${Math.round(beside)} ms beside it, ${Math.round(alone)} ms alone`,
+      )
+      t.comment(`seed ${seed}: ${Math.round(beside)} ms beside it, ${Math.round(alone)} ms alone`)
+    }
+  },
+)
+
+t.test('a run whose requests have left begins its turns anew', async (t) => {
+  const clock = fakeClock()
+  const pool = servers(clock, 1, { limit: 1 }, 1)
+  const of = (run: string, at = 0) => ({
+    ...{ request: new CancelToken(run), deadline: 1e6 + at, prefix: '' },
+    load: { questions: 1, tokens: 100 },
+  })
+  const first = of('a')
+  const member = pool.take(null, first)
+  const leaving = Array.from({ length: 50 }, () => new CancelToken())
+  const left = leaving.map((stop) => pool.wait(null, of('b'), stop, abandoned).catch(() => null))
+  for (const stop of leaving) stop.stop()
+  await Promise.all(left)
+  const order: string[] = []
+  const waits = ['a', 'a', 'a', 'b', 'a', 'a'].map(async (run, at) => {
+    const own = of(run, at)
+    const given = await pool.wait(null, own, new CancelToken(), abandoned)
+    order.push(run)
+    given.end(own.load)
+  })
+  member?.end(first.load)
+  await Promise.all(waits)
+  t.ok(order.indexOf('b') < 4, order.join())
 })
 
 t.test('a large question gets capacity although small ones take every freed token', async (t) => {

@@ -37,7 +37,13 @@ function runAll(all: Set<() => void>): void {
  */
 export class CancelToken {
   aborted = false
+  /** The run whose questions these are, which counts in queues; '' if none is named. */
+  readonly run: string
   readonly #listeners = new Set<() => void>()
+
+  constructor(run = '') {
+    this.run = run
+  }
 
   /** Runs `fn` on cancellation, or now if already cancelled. Call the returned function to unsubscribe. */
   on(fn: () => void): () => void {

@@ -1,9 +1,10 @@
+import { CancelToken } from '../interface/cancel-token.ts'
 import type { Load } from './capacity.ts'
 import type { PoolMember } from './pool-member.ts'
 
 /** A question that is queued for an instance. */
 export interface QueueEntry {
-  /** The request that the question belongs to. Requests take turns. */
+  /** The request that the question belongs to. Requests take turns, and so do the runs that they name. */
   readonly request: object
   /** On the clock; later answers are useless. */
   readonly deadline: number
@@ -48,12 +49,15 @@ const mostLooks = 8
 /**
  * Gives out slots alternately by deadline and by fair share. By deadline: earliest deadline first, which is first come, first
  * served if all have the same time. By share: self-clocked fair queueing, where requests take turns by tokens, however many
- * questions each has. So a giant request keeps half of the slots while small ones are served, and vice versa. Tokens count
+ * questions each has. So a giant request keeps half of the slots while small ones are served, and vice versa. A run's requests
+ * begin their turns one after another, so that thousands of them count like one among the requests of other runs. Tokens count
  * towards the share either way. Each step takes O(log n) in requests.
  */
 export class FairQueue<W extends Waiter> {
   readonly #lanes = new Map<string, Lane<W>>()
   readonly #places = new Map<W, { readonly flow: Flow<W>; readonly at: number }>()
+  /** The runs of queued requests: how many there are, and the turn of the one that came last. */
+  readonly #runs = new Map<string, { requests: number; turn: number }>()
   #questions = 0
   /** The turn of whom was served last. */
   #now = 0
@@ -74,7 +78,7 @@ export class FairQueue<W extends Waiter> {
     const lane = this.#laneOf(waiter.avoid)
     this.#questions += load.questions
     const known = lane.flows.get(request)
-    const flow = known ?? this.#begin(lane, request, this.#now + load.tokens)
+    const flow = known ?? this.#begin(lane, request, load.tokens)
     this.#places.set(waiter, { flow, at: flow.base + flow.waiters.push(waiter) - 1 })
     flow.left += 1
     if (known) return
@@ -95,6 +99,7 @@ export class FairQueue<W extends Waiter> {
   clear(): void {
     this.#lanes.clear()
     this.#places.clear()
+    this.#runs.clear()
     this.#questions = 0
   }
 
@@ -168,6 +173,7 @@ export class FairQueue<W extends Waiter> {
     lane.byTurn.remove(flow.turnAt)
     lane.byDeadline.remove(flow.dueAt)
     lane.flows.delete(flow.request)
+    this.#left(flow.request)
     if (lane.flows.size === 0) this.#lanes.delete(lane.key)
   }
 
@@ -183,11 +189,31 @@ export class FairQueue<W extends Waiter> {
     flow.lane.byDeadline.moved(flow.dueAt)
   }
 
-  #begin(lane: Lane<W>, request: object, turn: number): Flow<W> {
+  #begin(lane: Lane<W>, request: object, tokens: number): Flow<W> {
     const order = this.#flowsBegun++
+    const turn = this.#firstTurn(request, tokens)
     const flow = { lane, request, waiters: [], base: 0, head: 0, left: 0, turn, order, turnAt: 0, dueAt: 0 }
     lane.flows.set(request, flow)
     return flow
+  }
+
+  /** The turn of a request that begins now: after the one of its run that came before it. */
+  #firstTurn(request: object, tokens: number): number {
+    const name = runOf(request)
+    if (name === '') return this.#now + tokens
+    const run = this.#runs.get(name) ?? { requests: 0, turn: 0 }
+    run.requests += 1
+    run.turn = Math.max(this.#now, run.turn) + tokens
+    this.#runs.set(name, run)
+    return run.turn
+  }
+
+  #left(request: object): void {
+    const name = runOf(request)
+    const run = this.#runs.get(name)
+    if (!run) return
+    run.requests -= 1
+    if (run.requests === 0) this.#runs.delete(name)
   }
 
   #laneOf(avoid: ReadonlySet<PoolMember> | null): Lane<W> {
@@ -215,6 +241,8 @@ export class FairQueue<W extends Waiter> {
     return lane
   }
 }
+
+const runOf = (request: object): string => (request instanceof CancelToken ? request.run : '')
 
 const firstOf = <W>({ waiters, base, head }: Flow<W>): W => waiters[head - base] as W
 
