@@ -33,6 +33,10 @@ const item = { answer: '42', reference: 'the cat sat on the mat' }
 /** Rows without a response, and pieces of texts that come near a right one. Functions that are not here take numbers. */
 const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readonly string[] }>> = {
   'choice-match': { rows: [{ groundTruth: 'B' }] },
+  citations: {
+    rows: [{ groundTruth: [1, 'doc-2'] }, { groundTruth: [] }],
+    pieces: ['The sky is blue ', '[1]', '[doc-2]', '[1-9]', '[', ']', '【1】', '\n', '`'],
+  },
   clrs: { rows: [{ groundTruth: 'trace | [0 1 2]\n\n' }], pieces: ['[0 1 2]', '[2 1 0]', ' | '] },
   countdown: {
     rows: [{ groundTruth: { target: 24, numbers: [3, 3, 8, 8] } }],

@@ -1,4 +1,5 @@
 import t from 'tap'
+import citations from '../../reward-functions/citations.ts'
 import qaF1 from '../../reward-functions/qa-f1.ts'
 import searchEm from '../../reward-functions/search-em.ts'
 import searchSubem from '../../reward-functions/search-subem.ts'
@@ -338,4 +339,70 @@ t.test('an assignment has the largest sum', async (t) => {
     t.equal(sum, most(0, new Set()), JSON.stringify(gains))
     t.equal(new Set(pairs.map(([, column]) => column)).size, pairs.length)
   }
+})
+
+const documents = { wanted: [1, 3], allowed: [1, 2, 3] }
+const citing = (response: string, groundTruth: Json = documents, options: { [name: string]: Json } = {}) =>
+  scored(citations, { response, groundTruth, options })?.value
+
+t.test('citations keeps its contract', async (t) => {
+  ruleContract(t, citations, {
+    full: { response: 'The sky is blue [1]. The sea is wide [3].', groundTruth: documents },
+    zero: { response: 'The sky is blue.', groundTruth: documents },
+    malformed: { response: '<think>The sky is blue [1][3].', groundTruth: documents },
+    hacks: Object.fromEntries(
+      [
+        '[1] [3]',
+        '[1][2][3]',
+        Array.from({ length: 40 }, (_, at) => `[${at}]`).join(' '),
+        `The sky is blue ${Array.from({ length: 40 }, (_, at) => `[${at}](http://a.b/c/${at})`).join('')}.`,
+        'The sky is blue [1-40].',
+        'a [1] b [2] c [3] d [4]',
+        'See this source [1]. See this source [2]. See this source [3]. See this source [4].',
+        'References:\n[1] A book of skies\n[3] A book of seas',
+        'The sky is blue [1][3][4]. The sea is wide [5][6].',
+        '<think>The sky is blue [1][3].</think>The sky is blue.',
+        '```\nthe sky is blue [1][3]\n```',
+        'The sky is blue `[1][3]`.',
+      ].map((response) => [response, { response, groundTruth: documents }]),
+    ),
+  })
+})
+
+t.test('citations: spam of marks pays nothing, however many of them are right', async (t) => {
+  const all = { wanted: Array.from({ length: 40 }, (_, at) => at + 1) }
+  t.equal(citing(`All of it is so ${all.wanted.map((id) => `[${id}]`).join('')}.`, all), 0)
+  t.equal(citing(`All of it is so [1-40].`, all), 0)
+  t.equal(citing(`All of it is so ${all.wanted.map((id) => `[${id}]`).join(' and ')}.`, all), 0)
+  t.equal(citing(`All of it is so [1][2][3][4].`, { wanted: [1, 2, 3, 4] }, { most_together: 4 }), 1)
+})
+
+t.test('citations: marks are read in their usual forms', async (t) => {
+  for (const response of [
+    'The sky is blue [1][3].',
+    'The sky is blue [1, 3].',
+    'The sky is blue [1] and [3].',
+    'The sky is blue [1-3].',
+    'The sky is blue 【1】【3】。',
+    'The sky is blue [^1][^3].',
+    '天空是蓝色的[1]，大海很宽[３]。',
+    'The sky is [sic] blue [1](http://a.b/c) and the sea is wide [03].\n\n[1] A book',
+  ])
+    t.equal(citing(response), 1, response)
+  t.equal(citing('A fact of note [doc-a].', ['doc-a', 'doc-b']), 2 / 3)
+  t.equal(citing('The sky is blue [9] and wide as ever [1].', documents, { score: 'precision' }), 0.5)
+  t.equal(citing('The sky is blue [9] and wide as ever [1].', documents, { score: 'recall' }), 0.5)
+  t.equal(citing('The sky is blue.', []), 1)
+  t.equal(citing('The sky is blue [1].', []), 0)
+  for (const groundTruth of [null, 'doc', { allowed: [1] }, { wanted: [4], allowed: [1] }, [1.5], ['']])
+    t.throws(() => row(citations, { groundTruth }), JSON.stringify(groundTruth))
+})
+
+t.test('citations cost linear time', async (t) => {
+  nearLinear(t, (response) => citing(response))
+  nearLinear(t, (response) => citing(`${response.slice(0, 200_000).replaceAll('1', '[1]')}[1]`))
+  const marks = 'a b c [1-90]'.repeat(30_000)
+  const started = process.cpuUsage()
+  citing(marks)
+  t.ok(process.cpuUsage(started).user < 3_000_000)
 })

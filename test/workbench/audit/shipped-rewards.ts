@@ -321,6 +321,14 @@ export const shippedRewards: readonly ShippedReward[] = [
     fixture('search').map(({ near_miss: _, ...row }) => row),
     { options: { place: 'tag' } },
   ),
+  one('citations', [
+    {
+      prompt: 'What colour is the sky? Cite the documents.',
+      response: 'The sky is blue by day [1] and black by night [3].',
+      ground_truth: { wanted: [1, 3], allowed: [1, 2, 3] },
+      near_miss: ['The sky is blue by day [4] and black by night [5].', 'The sky is blue.'],
+    },
+  ]),
   one('instruction-following', [
     {
       prompt: 'Name the river in two bullet points, without commas.',
