@@ -116,7 +116,9 @@ def test_verl(recorder: Recorder, mask: bool) -> None:
             "extra_info": column({"index": np.int64(1)}),
             "uid": column("group-1"),
             "__num_turns__": np.array([4]),
-            "tool_extra_fields": column({"turn_scores": [], "tool_rewards": []}),
+            "tool_extra_fields": column(
+                {"turn_scores": [], "tool_rewards": [], "min_global_steps": 3, "max_global_steps": 4}
+            ),
         },
     )
 

@@ -101,11 +101,27 @@ def test_trl_asks_once_a_batch_and_none_means_invalid(scripted: ScriptedServer, 
     assert first == {
         "reward": "r",
         "samples": [
-            {"prompt": "p", "response": text, "ground_truth": 3, "extra_info": {"solution": truth}}
+            {
+                "prompt": "p",
+                "response": text,
+                "ground_truth": 3,
+                "extra_info": {"solution": truth},
+                "tokens": {"response": 1},
+            }
             for text, truth in (("0.1", "7"), ("0.2", "8"))
         ],
         "training_step": 4,
     }
+
+
+def test_trl_warns_once_if_no_row_has_the_ground_truth_that_the_reward_needs(gateway_url: str) -> None:
+    async def work() -> Any:
+        (function,) = trl.gateway_rewards(gateway_url, reward="gsm8k")
+        return [await function(["p"], ["#### 7"], completion_ids=[[1]]) for _ in range(2)]
+
+    with pytest.warns(UserWarning, match=r"no row of this batch has a ground truth.*truth=") as caught:
+        assert run(work) == [[None], [None]]
+    assert len(caught) == 1
 
 
 def test_trl_sends_every_field_of_a_message(scripted: ScriptedServer) -> None:
@@ -412,6 +428,7 @@ def test_swift_sends_the_turns_that_its_scheduler_counted(
         "rollout_infos": [{"num_turns": 2}, {}],
         "images": [[{"bytes": PNG, "path": "a.png"}]] * 2,
         "finish_reason": ["length", "stop"],
+        "response_token_ids": [[[1, 2], [3]], [4, 5]],
         "trajectory_inputs": {"request-1": []},
     }
 
@@ -429,6 +446,7 @@ def test_swift_sends_the_turns_that_its_scheduler_counted(
     assert (last["prompt"], last["response"]) == ([shown, *rollout[:2]], rollout[2:])
     assert (several["status"], several["extra_info"]) == ("truncated", {})
     assert "status" not in last
+    assert (several["tokens"], last["tokens"]) == ({"response": 3}, {"response": 2})
 
     # Its schedulers write token ids over the text of every turn but the last.
     class Tokenizer:

@@ -51,6 +51,9 @@ def _sample(messages: Sequence[Any], completion: str, row: dict[str, Any]) -> Sa
     sample = sample_of(messages[:first], messages[first:] or completion, kept)
     if status is not None:
         sample["status"] = status
+    turns_ids = row.get("response_token_ids") or ()
+    if turns_ids:
+        sample["tokens"] = {"response": sum(len(ids) if isinstance(ids, (list, tuple)) else 1 for ids in turns_ids)}
     return sample
 
 

@@ -1,13 +1,19 @@
 """TRL (GRPO, RLOO, AsyncGRPO), and axolotl, Unsloth and open-r1, which use the same functions."""
 
 import asyncio
+import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from .result import Result
-from .sample import sample_of
+from .sample import TRUTH_COLUMNS, sample_of
 from .settings import reward_or_env, url_or_env
 from .shared import shared_async_gateway
+
+_NO_TRUTH = (
+    "no row of this batch has a ground truth: name its column with gateway_rewards(truth=...); the default is the first"
+    f" of {', '.join(TRUTH_COLUMNS)}"
+)
 
 RewardFunction = Callable[..., Awaitable[list[float | None]]]
 
@@ -56,6 +62,7 @@ class _Batches:
         self._truth = truth
         self._timeout_s = timeout_s
         self._readers = readers
+        self._has_warned = False
         # Holds the list itself, because the id of a freed list may be reused.
         self._open: dict[int, tuple[Any, asyncio.Task[list[Result]], int]] = {}
 
@@ -84,6 +91,16 @@ class _Batches:
             sample_of(prompt, completion, {key: values[i] for key, values in kept.items()}, self._truth)
             for i, (prompt, completion) in enumerate(zip(prompts, completions, strict=True))
         ]
+        for sample, ids in zip(samples, columns.get("completion_ids") or (), strict=False):
+            sample["tokens"] = {"response": len(ids)}
         gateway = shared_async_gateway(self._url, self._api_key)
         step = getattr(state, "global_step", None)
-        return await gateway.score(samples, reward=self._reward, training_step=step, timeout_s=self._timeout_s)
+        results = await gateway.score(samples, reward=self._reward, training_step=step, timeout_s=self._timeout_s)
+        if not self._has_warned and not any("ground_truth" in sample for sample in samples):
+            failure = next(
+                (one.failure for one in results if one.failure and one.failure["kind"] == "bad_sample"), None
+            )
+            if failure:
+                self._has_warned = True
+                warnings.warn(f"{_NO_TRUTH}. The gateway says: {failure['detail']}", stacklevel=1)
+        return results

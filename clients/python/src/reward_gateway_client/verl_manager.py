@@ -46,7 +46,8 @@ class RewardGatewayManager(RewardManagerBase):
         item = data[-1:][0]
         row = item.non_tensor_batch
         tokens = item.batch["responses"]
-        length = int(item.batch["attention_mask"][-tokens.shape[-1] :].sum())
+        seen = item.batch["attention_mask"]
+        length = int(seen[-tokens.shape[-1] :].sum())
         fields = dict(row.get("tool_extra_fields") or {})
         mask = _mask_of(item.batch, fields, length)
         images = fields.pop(IMAGES, None) or []
@@ -63,7 +64,12 @@ class RewardGatewayManager(RewardManagerBase):
             "data_source": row.get("data_source"),
             "group_id": row.get("uid"),
             "extra_info": {**extra, "num_turns": row.get("__num_turns__")},
+            "tokens": {"prompt": int(seen.sum()) - length, "response": length},
         }
+        if fields.get("max_global_steps") is not None:
+            first = fields.get("min_global_steps")
+            last = fields["max_global_steps"]
+            sample["policy_version"] = {"first": last if first is None else first, "last": last}
         gateway = shared_async_gateway(self._url, self._api_key)
         (result,) = await gateway.score([sample], reward=self._reward, timeout_s=self._timeout_s)
         score = verl_score(result, self._unscorable)
