@@ -11,6 +11,27 @@ export const sources: Readonly<Record<string, (count: number) => SourceRows>> = 
   'tool-call': conversations,
   rider: deliveries,
   'npg-muse': graphRows,
+  pairs: preferences,
+}
+
+/** As a prompt and texts, as a prompt and turns, and as whole conversations. */
+function preferences(count: number): SourceRows {
+  return Array.from({ length: count }, (_, at) => {
+    const prompt = [
+      { role: 'user', content: `Name a river, please. ${at}` },
+      { role: 'assistant', content: 'In which country?' },
+      { role: 'user', content: 'Any.' },
+    ]
+    const [chosen, rejected] = [`The Rhine, as in line ${at}.`, 'No.'].map((content) => ({
+      role: 'assistant',
+      content,
+    }))
+    if (at % 3 === 0)
+      return { prompt: prompt[0]?.content, chosen: chosen?.content, rejected: rejected?.content }
+    return at % 3 === 1
+      ? { prompt, chosen: [chosen], rejected: [rejected] }
+      : { prompt: 'Name a river', chosen: [...prompt, chosen], rejected: [...prompt, rejected] }
+  })
 }
 
 function wordProblems(count: number): SourceRows {

@@ -1,4 +1,5 @@
 import { type Fields, isObject } from '../dataset/row.ts'
+import { chat, pairs } from './conversations.ts'
 import { countdown } from './countdown.ts'
 import { type Family, messagesOf, textOf, Unusable } from './family.ts'
 import { npgMuse } from './npg-muse.ts'
@@ -87,5 +88,5 @@ function otherSolution(target: string): string | null {
 
 /** Every kind of training data that `prepare` supports, by name. */
 export const families: ReadonlyMap<string, Family> = new Map(
-  [gsm8k, countdown, toolCall, rider, npgMuse].map((family) => [family.name, family]),
+  [gsm8k, countdown, toolCall, rider, npgMuse, pairs, chat].map((family) => [family.name, family]),
 )

@@ -3,6 +3,11 @@ import { sources } from '../../support/training-sources.ts'
 const [talk = {}] = sources['tool-call']?.(1) ?? []
 const [delivery = {}] = sources.rider?.(1) ?? []
 const [graph = {}] = sources['npg-muse']?.(1) ?? []
+const [user, said] = [
+  { role: 'user', content: 'Hi' },
+  { role: 'assistant', content: 'a' },
+] as const
+
 /** A family, a source row that it cannot use, and the reason. */
 export const unusableRows: readonly (readonly [string, object, RegExp])[] = [
   ['countdown', { target: 100, nums: [1, 1, 1] }, /no expression/],
@@ -21,6 +26,25 @@ export const unusableRows: readonly (readonly [string, object, RegExp])[] = [
   ['rider', { ...delivery, target: '{"Thought": ""}' }, /rejects the row: .*lacks/],
   ['rider', { ...delivery, target: 'hello' }, /rejects the row/],
   ['rider', { ...delivery, grm_input: 'Please judge {reponse}' }, /no {response}/],
+  ['pairs', { prompt: 'Hi', chosen: 'a', rejected: 'a' }, /earns/],
+  ['pairs', { prompt: 'Hi', chosen: 'a' }, /rejected is missing/],
+  ['pairs', { chosen: 'a', rejected: 'b' }, /prompt is missing/],
+  ['pairs', { prompt: 'Hi', chosen: '<think>so', rejected: 'b' }, /answer is blank/],
+  [
+    'pairs',
+    {
+      chosen: [user, said],
+      rejected: [
+        { ...user, content: 'Bye' },
+        { ...said, content: 'b' },
+      ],
+    },
+    /different prompts/,
+  ],
+  ['pairs', { chosen: [user], rejected: [user] }, /does not end with a turn of the assistant/],
+  ['chat', { messages: [said] }, /no user turn/],
+  ['chat', { conversations: [{ from: 'human', value: 'Hi' }] }, /does not end with a turn/],
+  ['chat', { text: 'Hi' }, /conversations is missing/],
   ['npg-muse', { ...graph, exact_answer: 'many' }, /exact_answer/],
   ['npg-muse', { ...graph, graph: { nodes: [] } }, /cannot be graded/],
   ['npg-muse', { ...graph, solution: ['Person A0'] }, /the right answer earns/],

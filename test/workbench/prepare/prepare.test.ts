@@ -59,6 +59,33 @@ t.test('prepare turns a source into training rows', async (t) => {
     })
   }
 
+  await t.test(
+    'chat: the turns before the last one are the prompt, and thinking is no reference',
+    async (t) => {
+      const talk = [
+        { from: 'system', value: 'Be brief.' },
+        { from: 'human', value: 'Name a river.' },
+        { from: 'gpt', value: 'The Rhine.' },
+        { from: 'human', value: 'Another.' },
+        { from: 'gpt', value: '<think>Which?</think>The Elbe.' },
+      ]
+      const messages = talk.map(({ from, value }) => ({
+        role: from === 'human' ? 'user' : from === 'gpt' ? 'assistant' : from,
+        content: value,
+      }))
+      const job = jobOf('chat', [{ conversations: talk }, { messages: messages.slice(0, 3) }])
+      t.strictSame((await prepare(job)).dropped, {})
+      const [first, second] = lines(join(job.folder, 'train.jsonl'))
+      t.match(first, {
+        data_source: 'chat',
+        prompt: messages.slice(0, 4),
+        reward_model: { ground_truth: 'The Elbe.' },
+        extra_info: { answer: '<think>Which?</think>The Elbe.' },
+      })
+      t.match(second, { prompt: messages.slice(0, 2), reward_model: { ground_truth: 'The Rhine.' } })
+    },
+  )
+
   await t.test('a row that cannot be used is dropped, and dropped.jsonl says why', async (t) => {
     const [right = {}] = sources.gsm8k?.(1) ?? []
     const rows = [
