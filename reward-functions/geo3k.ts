@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { isBlank, lastBalancedBox, primeGrade, trimSpace } from '../src/grading/index.ts'
+import { isBlank, lastBalancedBox, primeGrade, promptText, trimSpace } from '../src/grading/index.ts'
 import { verifyBoxed } from '../src/grading/math/index.ts'
 import primeMath from './prime-math.ts'
 
@@ -15,7 +15,7 @@ export default defineRule({
   truth: (options) => primeMath.truth(options),
   range: [0, 1],
   parts: ['accuracy', 'format'],
-  score({ sample: { response }, truth: { wanted, read }, options: { mode } }) {
+  score({ sample: { prompt, response }, truth: { wanted, read }, options: { mode } }) {
     const text = mode === 'published' ? response : trimSpace(response)
     const shaped = isShaped(text, mode === 'published' ? /\\boxed\{/ : /\\boxed\s{0,9}\{/)
     if (mode === 'published' || read === null) {
@@ -23,7 +23,7 @@ export default defineRule({
       return verdict(primeGrade(extracted, wanted, true), shaped, extracted)
     }
     if (!shaped || isBlankThinking(text)) return verdict(false, false, null)
-    const { extracted, reason } = verifyBoxed(read, response)
+    const { extracted, reason } = verifyBoxed(read, response, promptText(prompt))
     return verdict(reason === null, extracted !== null && !isBlank(extracted), extracted)
   },
 })

@@ -8,6 +8,7 @@ import {
   preparedLine,
   publishedGrade,
 } from '../src/grading/benchmark/index.ts'
+import { promptText } from '../src/grading/index.ts'
 import { decisions, readMathTruth, verifyMath } from '../src/grading/math/index.ts'
 
 const line = z.record(z.string(), z.unknown())
@@ -36,13 +37,13 @@ export default defineRule({
     }),
   range: [0, 1],
   parts: decisions,
-  score({ sample: { response }, truth, options: { benchmark, mode } }) {
+  score({ sample: { prompt, response }, truth, options: { benchmark, mode } }) {
     if (mode === 'published') {
       const grade = publishedGrade(response, truth.prepared, benchmark)
       if (grade === null) throw new RuleTimeout('the answer is too long for the published grader')
       return { value: grade.correct ? 1 : 0, details: { extracted: grade.extracted.slice(0, 500) } }
     }
-    const { decision, extracted, reason } = verifyMath(truth.read, response, how)
+    const { decision, extracted, reason } = verifyMath(truth.read, response, how, promptText(prompt))
     const parts = decision === null ? {} : { [decision]: 1 }
     const details = { extracted, decided_by: decision, ...(reason === null ? {} : { reason }) }
     return { value: decision === null ? 0 : 1, parts, details }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { boxContent, lastBox, mathNormal, publishedSpelling } from '../src/grading/index.ts'
+import { boxContent, lastBox, mathNormal, promptText, publishedSpelling } from '../src/grading/index.ts'
 import { type MathTruth, readMathTruth, verifyBoxed } from '../src/grading/math/index.ts'
 
 /** In `published` mode the ground truth as given. */
@@ -32,9 +32,11 @@ export default defineRule({
   truth: ({ mode }): z.ZodType<Truth> => (mode === 'strict' ? answer : anything),
   range: [0, 1],
   parts: ['correctness'],
-  score({ sample: { response }, truth: { given, read }, options: { mode } }) {
+  score({ sample: { prompt, response }, truth: { given, read }, options: { mode } }) {
     const { extracted, reason } =
-      mode === 'strict' && read !== null ? verifyBoxed(read, response) : publishedVerdict(response, given)
+      mode === 'strict' && read !== null
+        ? verifyBoxed(read, response, promptText(prompt))
+        : publishedVerdict(response, given)
     if (reason === 'no_box') return { value: 0, parts: { correctness: 0 }, details: { reason } }
     const right = reason === null
     const details = right ? { extracted } : { extracted, reason }

@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { afterThink, dapoNormal, lastBalancedBox, lastCodePoints, whiteSpace } from '../src/grading/index.ts'
+import {
+  afterThink,
+  dapoNormal,
+  lastBalancedBox,
+  lastCodePoints,
+  promptText,
+  whiteSpace,
+} from '../src/grading/index.ts'
 import {
   type MathTruth,
   readMathTruth,
@@ -54,7 +61,12 @@ export default defineRule({
     const response = mode === 'strict' ? afterThink(sample.response) : sample.response
     const end = response === null ? '' : lastCodePoints(response, tail)
     if (read !== null)
-      return strictScore(boxed ? boxRegion(end, options.pause_tokens_index) : end, read, boxed)
+      return strictScore(
+        boxed ? boxRegion(end, options.pause_tokens_index) : end,
+        read,
+        boxed,
+        promptText(sample.prompt),
+      )
     const found = boxed
       ? boxIn(end, options.pause_tokens_index)
       : (Array.from(end.matchAll(stated)).at(-1)?.[1] ?? null)
@@ -79,9 +91,11 @@ function publishedScore(found: string | null, truth: string, boxed: boolean): Sc
   return verdict(extracted, right ? null : extracted === null ? 'no_answer' : 'unequal')
 }
 
-function strictScore(end: string, truth: MathTruth, boxed: boolean): Score {
+function strictScore(end: string, truth: MathTruth, boxed: boolean, question: string): Score {
   if (!boxed && !/Answer\s*(?:\*\*)?:/iu.test(end)) return verdict(null, 'no_answer')
-  const { extracted, reason } = boxed ? verifyBoxed(truth, end) : verifyMath(truth, end, usualComparison)
+  const { extracted, reason } = boxed
+    ? verifyBoxed(truth, end, question)
+    : verifyMath(truth, end, usualComparison, question)
   return verdict(extracted, reason === 'no_box' ? 'no_answer' : reason)
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineRule } from '../src/contract/index.ts'
+import { promptText } from '../src/grading/index.ts'
 import { decisions, type MathTruth, readMathTruth, verifyMath } from '../src/grading/math/index.ts'
 
 const truth = z.union([z.string(), z.number()]).transform((given, context): MathTruth => {
@@ -27,11 +28,14 @@ export default defineRule({
   range: [0, 1],
   parts: decisions,
   score({
-    sample: { response },
+    sample: { prompt, response },
     truth: truths,
     options: { precision, strict, relation_as_set: relationAsSet },
   }) {
-    const verdicts = truths.map((one) => verifyMath(one, response, { precision, strict, relationAsSet }))
+    const question = promptText(prompt)
+    const verdicts = truths.map((one) =>
+      verifyMath(one, response, { precision, strict, relationAsSet }, question),
+    )
     const { decision, extracted, reason } = verdicts.find((verdict) => verdict.decision !== null) ?? {
       decision: null,
       extracted: verdicts[0]?.extracted ?? null,

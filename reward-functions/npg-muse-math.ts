@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
+import { promptText } from '../src/grading/index.ts'
 import { verifyBoxed } from '../src/grading/math/index.ts'
 import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
 import mathBoxed, { publishedVerdict } from './math-boxed.ts'
@@ -16,10 +17,10 @@ export default defineRule({
     mode === 'strict' ? mathBoxed.truth({ mode }) : z.string().transform((given) => ({ given, read: null })),
   range: [-1, 3],
   parts: ['outcome_score', 'format_score', 'repeat_score'],
-  score({ sample: { response }, truth: { given, read }, options: { mode } }) {
+  score({ sample: { prompt, response }, truth: { given, read }, options: { mode } }) {
     const { isFormed, loops } = npgMuseForm[mode]
     const { extracted, reason } =
-      read === null ? publishedVerdict(response, given) : verifyBoxed(read, response)
+      read === null ? publishedVerdict(response, given) : verifyBoxed(read, response, promptText(prompt))
     const parts = {
       outcome_score: Number(reason === null),
       format_score: Number(isFormed(response)),

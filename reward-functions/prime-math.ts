@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, primeAnswer, primeEqual, primeGrade } from '../src/grading/index.ts'
+import { afterThink, primeAnswer, primeEqual, primeGrade, promptText } from '../src/grading/index.ts'
 import { type MathTruth, readMathTruth, usualComparison, verifyMath } from '../src/grading/math/index.ts'
 
 /** In `published` mode the text that Python makes of the ground truth. */
@@ -30,12 +30,12 @@ export default defineRule({
   truth: ({ mode }): z.ZodType<Truth> => (mode === 'strict' ? answer : anything),
   range: [0, 1],
   parts: ['correctness', 'format'],
-  score({ sample: { response }, truth: { wanted, read }, options: { mode } }) {
+  score({ sample: { prompt, response }, truth: { wanted, read }, options: { mode } }) {
     const region = mode === 'strict' ? afterThink(response) : response
     if (region === null) {
       return { value: 0, parts: { correctness: 0, format: 0 }, details: { reason: 'thinking_unclosed' } }
     }
-    const strict = read === null ? null : verifyMath(read, response, usualComparison)
+    const strict = read === null ? null : verifyMath(read, response, usualComparison, promptText(prompt))
     const extracted = strict === null ? primeAnswer(region) : strict.extracted
     const graded = strict === null ? primeGrade(extracted ?? '', wanted, false) : strict.reason === null
     const right = graded || (mode === 'published' && roughlyEqual(extracted ?? '', wanted))

@@ -12,10 +12,13 @@ function opensThinking(response: string): boolean {
   return response.startsWith('<think>\n')
 }
 
-/** Also requires a single pair of tags, with visible text inside and after it. Linear. */
+/**
+ * Also requires a single pair of tags, with visible text inside and after it. Line breaks may be of either kind, and
+ * blank lines may come first. Linear.
+ */
 function isThoughtThenAnswer(response: string): boolean {
-  const [before, inside, ...more] = response.split('<think>')
-  if (before !== '' || inside === undefined || more.length > 0 || !opensThinking(response)) return false
+  const [before = '', inside, ...more] = response.split('<think>')
+  if (!isBlank(before) || inside === undefined || more.length > 0 || !/^\r?\n/.test(inside)) return false
   const [thought = '', answer = '', ...rest] = inside.split('</think>')
   return rest.length === 0 && !isBlank(thought) && !isBlank(answer)
 }

@@ -1,13 +1,9 @@
+import { isForeignUnit } from './answer/asked-unit.ts'
 import { type AnswerKind, type AnswerPlace, type FinalAnswer, finalAnswer } from './answer/final-answer.ts'
 import { hasForeignBracket, hasForeignWords, hasStrayWords } from './answer/known-words.ts'
 import { undressed } from './answer/legible.ts'
-import {
-  numberKind,
-  plainNumberKind,
-  truthNumber,
-  unmarkedNumber,
-  type WholeNumber,
-} from './answer/number.ts'
+import { numberKind, plainNumberKind, truthNumber, type WholeNumber } from './answer/number.ts'
+import { unmarkedNumber } from './answer/unmarked-number.ts'
 import { equalFractions, type Fraction } from './arithmetic.ts'
 import { compatible, isSpace, lastCodePoints, trimSpace, whiteSpace } from './characters.ts'
 
@@ -124,7 +120,7 @@ export function finalNumber(
     response,
     askedFor(numberKind, question),
     ['boxed', 'hashes', 'tag', 'phrase'],
-    unmarkedNumber,
+    (text) => unmarkedNumber(text, question),
   )
   return 'answer' in found ? { number: found.answer.written } : { reason: found.reason }
 }
@@ -142,7 +138,7 @@ const askedFor = (kind: AnswerKind<WholeNumber>, question: string | undefined): 
           const isStray = isClosed
             ? hasStrayWords(text, found.rest, found.answer.value, question)
             : goesAstray(text, found.rest, question)
-          return isStray ? { reason: 'extended' } : found
+          return isStray || isForeignUnit(found.answer.unit, question) ? { reason: 'extended' } : found
         },
       }
 
@@ -153,6 +149,12 @@ function goesAstray(text: string, rest: string, question: string): boolean {
     /[.!?。！？](?:\s|$)|[\n(=≈,;:]|\b(?:because|since|as|where|given|when|after|rather|not|instead|than)\b/,
     1,
   )
+  // "18 more than she needs" answers only how many more there are.
+  if (
+    /^[\s*_$]*(?:more|less|fewer)\s+than\b/.test(rest) &&
+    !/\b(?:more|less|fewer|than|differ\w*)\b/i.test(question)
+  )
+    return true
   return (
     hasForeignWords(all.slice(0, Math.max(0, all.length - rest.length)), question) ||
     hasForeignWords(clause, question, 1) ||
@@ -225,7 +227,9 @@ export function numberAnswer(
 
 /** The number that a text without marks announces, or else its last one. */
 function looseNumber(text: string, question: string): FinalAnswer<WholeNumber> {
-  const found = finalAnswer(text, askedFor(numberKind, question), ['boxed', 'tag', 'phrase'], unmarkedNumber)
+  const found = finalAnswer(text, askedFor(numberKind, question), ['boxed', 'tag', 'phrase'], (tail) =>
+    unmarkedNumber(tail, question),
+  )
   return 'answer' in found ? { ...found, kind: null } : { reason: found.reason }
 }
 

@@ -1,6 +1,8 @@
 import t from 'tap'
 import choiceMatch from '../../reward-functions/choice-match.ts'
 import gsm8kProgressive from '../../reward-functions/gsm8k-progressive.ts'
+import mathVerify from '../../reward-functions/math-verify.ts'
+import npgMuseMath from '../../reward-functions/npg-muse-math.ts'
 import numericMatch from '../../reward-functions/numeric-match.ts'
 import searchEm from '../../reward-functions/search-em.ts'
 import { scored } from '../../src/contract/testing.ts'
@@ -16,6 +18,23 @@ const searched = (response: string, target: string) =>
 const asked = (response: string, truth: string) =>
   scored(numericMatch, { prompt: 'How many apples does Maya have?', response, groundTruth: truth })?.value
 
+const eggs = (response: string, truth: string) =>
+  scored(numericMatch, {
+    prompt:
+      'A baker made 6 trays of 12 cookies and sold two thirds of them at $2 each. How many cookies did he sell?',
+    response,
+    groundTruth: truth,
+  })?.value
+const math = valueBy(mathVerify)
+const mathOf = (prompt: string) => (response: string, truth: string) =>
+  scored(mathVerify, { prompt, response, groundTruth: truth })?.value
+const probability = (response: string, truth: string) =>
+  scored(numericMatch, {
+    prompt: 'A bag has 3 red balls and 1 blue ball. What is the probability of a red ball, as a decimal?',
+    response,
+    groundTruth: truth,
+  })?.value
+
 interface Case {
   readonly read: (response: string, truth: string) => number | undefined
   readonly truth: string
@@ -26,6 +45,132 @@ interface Case {
 }
 
 const cases: Readonly<Record<string, readonly Case[]>> = {
+  'without a mark, the number of the last sentence counts that the sentence is about': [
+    {
+      read: eggs,
+      truth: '48',
+      refused: [
+        'He sold 24 of the 48 cookies.',
+        "He didn't sell 48.",
+        'It is tempting to say that he sold 48.',
+        'Most people would answer 48.',
+        'Assume he sold 48.',
+        'He sold 72, not 48.',
+        '#### 48. and above',
+        'I first counted 48, but he sold 72.',
+      ],
+      paid: [
+        'He sold 48 of the 72 cookies.',
+        'He sold **48 cookies** and had 24 left.',
+        'Of the 72 cookies he made, he sold 48 (that is 4 of the 6 trays).',
+        'So 48 cookies were sold from all 6 trays.',
+        'He sold 48 cookies.\nCheck: 48 / 12 = 4 trays.',
+        'In total, 48 of them were sold.',
+        'He sold 48 instead of all 72.',
+        'The people sold 48, down from 72.',
+      ],
+    },
+  ],
+  'one value in two spellings is one answer': [
+    {
+      read: probability,
+      truth: '0.75',
+      refused: ['0.75 or 0.25', 'The probability is 0.75, or 70%.', 'The probability is 0.75 (or 0.8).'],
+      paid: [
+        'The probability is **0.75**, or 75%.',
+        'The probability is \\boxed{0.75}, i.e. 75%.',
+        '0.75 (or 3/4)',
+        '**Answer: 0.75 (75 %)**',
+      ],
+    },
+    {
+      read: numeric,
+      truth: '1250000',
+      refused: ['It is 1250000 million.', 'It is 1.25 billion.', 'It is 1.25 million (1,200,000).'],
+      paid: [
+        'It is 1.25 million.',
+        'It is 1.25 million (1,250,000).',
+        '\\boxed{1250000}, an increase of 250,000.',
+      ],
+    },
+    {
+      read: numeric,
+      truth: '3.5',
+      refused: ['3.5 hours (or 4 hours)'],
+      paid: ['3 1/2 hours', 'It takes 3.5 hours (3 hours and 30 minutes).'],
+    },
+  ],
+  'a unit that the question does not speak of makes another answer': [
+    {
+      read: eggs,
+      truth: '48',
+      refused: ['#### 48%', 'The answer is 48 cents.', 'The answer is 48 more than he needs.'],
+      paid: ['#### 48 cookies', '#### 48 dollars'],
+    },
+    {
+      read: mathOf('What does it cost, in dollars?'),
+      truth: '42',
+      refused: ['\\boxed{42\\text{ cents}}', 'It costs 42 euros', '\\boxed{42\\%}'],
+      paid: ['\\boxed{42\\text{ dollars}}', 'It costs 42 dollars.'],
+    },
+  ],
+  'a letter is chosen by a conclusion, in bold, or in a line of its own': [
+    {
+      read: choice,
+      truth: 'C',
+      refused: ['The second best choice is C.', 'If it is C, all is lost.', '**A** or **C**', "It's not C."],
+      paid: [
+        "It can't be A (it is white), B is a gas giant, and D has rings. So C.",
+        'The red planet is\n\n**C**\n\nbecause of iron oxide.',
+        'My first thought was A, Venus. The red planet is Mars, which is option C.',
+        "It's C, since iron oxide is red.",
+        'The best choice here is **C) Mars**.\n\n*Why not the others?* Venus (A) is white, Jupiter (B) brown.',
+        '\\boxed{\\text{(C) Mars}}\n\nAnswer (D) would be wrong because Saturn has rings.',
+        '\\boxed{C}\n\nAnswer (A) would be tempting because Venus is close.',
+        'The most likely answer is C.',
+        'The answer is C, Mars. A is possible at dusk, but C is the better known one.',
+        'The correct answer is C (Mars), not B (Jupiter).',
+        'C — Mars is the red planet.',
+      ],
+    },
+  ],
+  'what restates or explains an answer takes nothing back': [
+    {
+      read: math,
+      truth: '42',
+      refused: [
+        '\\boxed{41}. Alternatively, \\boxed{42}.',
+        '\\boxed{41}\n\nHidden: \\boxed{42}',
+        'So it is \\boxed{41}. or So it is \\boxed{42}.',
+        '\\boxed{42} is the square of the answer, which is 6.48.',
+        '\\boxed{42} is the answer to another question.',
+        '\\boxed{42=42}',
+        '{"answer": "41 42"}',
+      ],
+      paid: [
+        'So it is $\\boxed{42}$, which is an even number divisible by 6 and 7.',
+        'We get $\\boxed{42}$. If we plug in $x=2$ we get 8, which is too small, so 42 is the only solution.',
+        'The answer is $42$ minutes, which is 0 hours 42 minutes.',
+        'Tom is 42!',
+        '{"answer": "42"}',
+      ],
+    },
+    {
+      read: math,
+      truth: '\\frac{13}{8}',
+      refused: ['$\\boxed{\\frac{13}{8}}$, or $\\frac{5}{8}$.'],
+      paid: [
+        '$\\boxed{\\frac{13}{8}}$, or $1\\frac{5}{8}$ as a mixed number.',
+        'So it is \\boxed{\\frac{13}{8}}.\nSo the answer is \\frac{13}{8}.',
+      ],
+    },
+    {
+      read: math,
+      truth: '-7',
+      refused: ['The result is **7**.'],
+      paid: ['The result is **-7**.', 'It is -７.', 'It is minus 7 (−7).'],
+    },
+  ],
   'the line before an answer may disown it': [
     {
       read: numeric,
@@ -438,6 +583,17 @@ for (const [promise, rows] of Object.entries(cases))
       for (const response of paid) t.equal(read(response, truth), 1, `paid: ${response}`)
     }
   })
+
+t.test('npg-muse-math takes line breaks of any kind around its tags', async (t) => {
+  const text = '<think>\nSix sevens.\n</think>\n\n\\boxed{42}'
+  const value = valueBy(npgMuseMath)
+  for (const response of [text, `\n${text}`, text.replaceAll('\n', '\r\n')])
+    t.equal(value(response, '42'), 3, JSON.stringify(response))
+})
+
+t.test('reading an unmarked number is linear', async (t) => {
+  nearLinear(t, (text) => asked(`${text} 42`, '42'))
+})
 
 t.test('reading a box is linear', async (t) => {
   nearLinear(t, (text) => numeric(`\\boxed{${text}42}`, '42'))

@@ -155,6 +155,11 @@ const lone = new RegExp(
   `(?<![\\p{L}\\p{N}'’])(?:[B-HJ-Z]|A(?!\\s+(?!${noNoun})\\p{Ll})|I(?!\\s+\\p{Ll}))(?![\\p{L}\\p{N}'’])`,
   'gu',
 )
+/** Words that conclude with the letter after them, if it ends its clause: `So C.`, `which is option C`. */
+const concluded =
+  /\b(?:(?:[Ss]o|thus|Thus|hence|Hence|therefore|Therefore|which\s+is|Which\s+is|[Ii]t\s+is|[Ii]t['’]s|[Tt]hat\s+is|[Tt]hat['’]s|i\.e\.|[Ii]t\s+(?:must|has\s+to)\s+be|[Tt]his\s+is)(?:,?\s+it\s+is|,?\s+it['’]s|,)?)\s+(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[*("']*[A-Z][)*"']*\s*(?:[.,;:!(—–\n]|$))/gu
+/** A letter in bold, alone or with the text of its choice. */
+const emphasised = /\*\*\s?\(?([A-Z])\)?(?:\s?[.):]\s[^*\n]{1,200}|[.):])?\*\*/g
 /** Words that name a letter without choosing it. */
 const mentioning =
   /\b(?:consider(?:ing|ed)?|look(?:ing)?\s+at|examin(?:e|ing)|discuss(?:ing)?|start(?:ing)?\s+with|fig(?:ure|\.)?|section|appendix|table|chapter|page|vitamin|hepatitis|type|grade|student|point|cross\s+out|strike|drop|rule\s+out|avoid)\s+(?:option\s+|choice\s+)?[*_("'$]*$|\b(?:previous|earlier|other|another|next|last)\s+(?:question|problem|task|exercise)\b[^.]{0,40}$/i
@@ -196,13 +201,15 @@ function unmarked(text: string, kind: AnswerKind<string>, labels: readonly strin
       isUnreal:
         /\bwould\b/.test(found[0]) && unreal.test(tail.slice(Math.max(0, found.index - 200), found.index)),
     })),
-    ...Array.from(tail.matchAll(chosen), (found) => ({
-      at: found.index,
-      from: found.index + found[0].length,
-      letter: undefined,
-      rest: '',
-      isUnreal: false,
-    })),
+    ...[chosen, concluded].flatMap((pattern) =>
+      Array.from(tail.matchAll(pattern), (found) => ({
+        at: found.index,
+        from: found.index + found[0].length,
+        letter: undefined,
+        rest: '',
+        isUnreal: false,
+      })),
+    ),
   ].sort((a, b) => a.at - b.at)
   const place = places.at(-1)
   if (place) {
@@ -220,7 +227,19 @@ function unmarked(text: string, kind: AnswerKind<string>, labels: readonly strin
       kind,
     )
   }
-  return lastLine(trimmed, kind, labels)
+  return onlyEmphasised(tail, kind, labels) ?? lastLine(trimmed, kind, labels)
+}
+
+/** The one letter that a text sets in bold. null: none, or several. */
+function onlyEmphasised(
+  text: string,
+  kind: AnswerKind<string>,
+  labels: readonly string[],
+): FinalAnswer<string> | null {
+  const found = Array.from(text.matchAll(emphasised)).filter(([, letter = '']) => labels.includes(letter))
+  const [first] = found
+  if (first === undefined || found.some(([, letter]) => letter !== first[1])) return null
+  return judged(text, first.index, text.slice(first.index + first[0].length), first[1] ?? '', kind)
 }
 
 /** A text whose first or last line is a letter, or starts with one as a list item would, if no other line does. */
@@ -231,7 +250,7 @@ function leading(
 ): FinalAnswer<string> | null {
   const lines = text.split('\n')
   const item =
-    /^[#>\s-]*(?:\\[([]|[*_"'`“‘$])*(?:\\text(?:bf)?\{?)?(?:([A-Z])(?=(?:\\[)\]]|[*_"'`”’$}])*\s?(?:$|[.):,]|[👍✅✔🎯]))|[({]\s*([A-Za-z])\s*[)}](?=[*_"'`”’$}]*(?:$|[.:,]|\s)))/u
+    /^[#>\s-]*(?:\\[([]|[*_"'`“‘$])*(?:\\text(?:bf)?\{?)?(?:([A-Z])(?=(?:\\[)\]]|[*_"'`”’$}])*\s?(?:$|[.):,]|[—–]\s|[👍✅✔🎯]))|[({]\s*([A-Za-z])\s*[)}](?=[*_"'`”’$}]*(?:$|[.:,]|\s)))/u
   const letters = lines.map((line) => {
     const found = item.exec(line.trim())
     const letter = (found?.[1] ?? found?.[2])?.toUpperCase()

@@ -148,6 +148,7 @@ export function objectionAround<V>(
   const announced = place.kind === 'phrase' ? text.slice(place.start, place.from) : ''
   const lead = leadIn(before, announced)
   if (lead !== null) return lead
+  if (lesser.test(`${leadingSentence(before)} ${announced}`)) return 'denied'
   if (kind.question !== undefined) {
     const stray = strays(text, place, before, kind.question)
     if (stray !== null) return stray
@@ -183,6 +184,12 @@ export function objectionAround<V>(
   const after = place.isClosed ? following.replace(/^(?:\s?(?:\\[\])]|\$+|\*+|[}_]))+/, '') : rest
   const next = followUp(after, another)
   if (next !== null) return next
+  // "42. and above", "42. hundred": what goes on in small letters belongs to the answer.
+  const further = /^[\s*_)\]}"'”’`$]*\.\s+(?=\p{Ll})/u.exec(after)?.[0]
+  if (further !== undefined) {
+    const objection = followUp(` ${after.slice(further.length)}`, another)
+    if (objection !== null) return objection
+  }
   const later = place.isClosed ? after : `${rest}${following}`
   const start = later.search(/[.!?。！？\n]|;\s/)
   if (start >= 0 && isWithdrawn(later.slice(start).replace(/^;/, '\n'), another)) return 'withdrawn'
@@ -217,7 +224,6 @@ function strays(text: string, place: Place, before: string, question: string): O
     place.kind !== 'phrase' || /\n[\s*_#]*$/.test(before) ? sentence : sentence.replace(/^.*[,:;—]/, '')
   const [, label = ''] = place.kind === 'phrase' ? (labelled.exec(withoutOpening(before)) ?? []) : []
   if (label !== '' && (hasForeignWords(label, question) || lesser.test(label))) return 'denied'
-  if (lesser.test(sentence)) return 'denied'
   if (lead !== '' && hasForeignWords(lead, question)) return 'denied'
   if (
     isMocked(place.isClosed ? place.text : text.slice(place.from, place.from + 200).replace(/\n[\s\S]*/, ''))
@@ -293,7 +299,7 @@ const attributing =
   /\b(?:for\s+the\s+record|reference|ground\s+truth|(?:answer\s+)?key|(?:the\s+)?(?:other|another)\s+(?:group|team|student|model|solver|pupil|person|one)s?|someone\s+else|my\s+(?:friend|classmate|neighbou?r|teacher|colleague)|solution\s+of)\b[^.!?]{0,60}$/iu
 
 /** What leads from one answer to the next: a calculation, a further step, or a correction. */
-const leadsOn =
+export const leadsOn =
   /\d|\b(?:wait|no|nope|not|correct\w*|mistak\w*|wrong|incorrect\w*|false|reject\w*|refut\w*|err(?:or|ed|atum)|forg[eo]t\w*|oops|actually|check\w*|again|recount\w*|redo\w*|redid|recalculat\w*|instead|rather|revis\w*|hold|hmm+|sorry|let|then|next|step|now|after|so|therefore|thus|hence|add\w*|subtract\w*|multipl\w*|divid\w*|finally|final|total|sum|product|but|however|miss\w*|misread|miscount\w*|slip\w*|overlook\w*|skip\w*|fix\w*|update\w*|better|combin\w*|altogether|reconsider\w*|second\s+thoughts?|closer|conclu\w*)\b|[^\0-\x7f]/i
 
 function contradiction<V>(
@@ -327,6 +333,8 @@ function contradiction<V>(
       before.isClosed || before.kind === 'hashes' ? between : `${own.replace(/^\W*[\d.,]+/, '')}${between}`
     const isLoose = kind.question === undefined || (kind.isVerbatim && before.kind === 'phrase')
     if ('answer' in earlier && !isLoose && !leadsOn.test(goingOn)) return 'contradiction'
+    // "\\boxed{41}. Or: \\boxed{42}"
+    if ('answer' in earlier && /^[\s*_)\]$.,;]*(?:or|alternatively)\b/i.test(between)) return 'contradiction'
     const onlyConcludes = /^(?:so|hence|thus|therefore|then)$/i.test(words)
     if (
       onlyConcludes &&

@@ -93,7 +93,7 @@ export function followUp(after: string, another: Another): Objection | null {
   )
     return followUp(rest.slice(0, ruledOut.index), another)
   // "is the answer, not $36$"
-  const other = /,\s+(?:and\s+)?not\s+(\$?-?[\d\\A-Z][^\s,;]*)/.exec(rest)
+  const other = /,\s+(?:and\s+)?not\s+(\$?-?[\d\\A-Z][^\s,;]*)(?:\s\([^()]{1,80}\))?/.exec(rest)
   if (other && another((other[1] ?? '').replace(/^\$/, '')) !== 'same')
     return followUp(`${rest.slice(0, other.index)}${rest.slice(other.index + other[0].length)}`, another)
   if (contrast.test(rest)) {
@@ -130,6 +130,12 @@ export function followUp(after: string, another: Another): Objection | null {
     )
   )
     return 'extended'
+  if (
+    /^[\s$)\]]*(?:is|was)\s+(?:(?:the|a|an)\s+(?:reciprocal|inverse|opposite|negative|negation|square|cube|half|double|root|complement|logarithm)\s+of\b|[^.,;]{0,40}\b(?:of|for|to)\s+(?:another|a\s+different|some\s+other|the\s+wrong)\s+\w)/i.test(
+      rest,
+    )
+  )
+    return 'extended'
   if (/^[\s)\]"'”’]*at\s+(?:the\s+)?(?:very\s+)?(?:most|least)\b/i.test(rest)) return 'inequality'
   if (
     /\b(?:have|has|had|is|there['’]s|got)\s+(?:no|not\s+(?:an?|my|the))\s+(?:final\s+|real\s+)?(?:answer|result|solution)\b/i.test(
@@ -156,15 +162,26 @@ export function followUp(after: string, another: Another): Objection | null {
   if (alternative !== null) return alternative
   const [reasoned = ''] = rest
     .replace(/[^\s,;]{1,40}\s?=\s?[^\s,;]{1,40}/g, ' ')
-    .split(/\b(?:because|since|as|given|where)\b/, 1)
-  for (const { index, 0: sign } of reasoned.matchAll(/[,;]|\b(?:and|or|otherwise|else)\b/gi)) {
+    .replace(/\(([^()]{1,200}\))/g, (all, inner: string) => (inParts.test(inner) ? ' ' : all))
+    .split(/\b(?:because|since|as|given|where|which|divisible)\b/, 1)
+  for (const { index, 0: sign } of reasoned.matchAll(/[,;](?!\d)|\b(?:and|or|otherwise|else)\b/gi)) {
     const next = reasoned.slice(index + sign.length).replace(connecting, '')
     if (!/^\s*(?:not|rather)\b/i.test(next) && another(next) === 'other') return 'several_answers'
   }
   const bracket = /^[^(]{0,60}\(([^)]*)\)?/.exec(rest)
-  if (bracket && hedges.test(bracket[1] ?? '')) return 'doubted'
+  if (bracket && hedges.test(withoutSame(bracket[1] ?? '', another))) return 'doubted'
   return null
 }
+
+/** The words in a bracket without the same answer in another spelling: `(or 3/4)`. */
+function withoutSame(inner: string, another: Another): string {
+  const value = inner.replace(/^\s*(?:or|i\.?e\.?,?|that\s+is,?)\s+/i, '')
+  return another(value) === 'same' ? value : inner
+}
+
+/** A quantity in two units, or a part of something: `(3 hours and 30 minutes)`, `(4 of the 6 trays)`. */
+const inParts =
+  /^\s*(?:that\s+is,?\s+|i\.?e\.?,?\s+)?\$?\d[\d.,]*\s(?:\p{L}+,?\s(?:and\s)?\d[\d.,]*\s\p{L}+\s*\)|(?:\p{L}+\s)?(?:of|out\s+of|per|for\s+each|in\s+each|on\s+each|each)\b)/u
 
 /** Another answer that is conceded beside the first. */
 const concession =
@@ -210,8 +227,9 @@ function wordsAfter(rest: string, another: Another): Objection | null {
       const next = following.replace(connecting, '')
       const found = another(next)
       if (found === 'other') return 'several_answers'
+      if (found === 'same' && !/^to$/.test(word))
+        return wordsAfter(next.replace(/^\S+(?:\s(?:%|million\b))?/, ''), another)
       if (/^(?:or|oder|或者?|还是|или|または|か|もしくは|또는|혹은)$/u.test(word)) {
-        if (found === 'same') return wordsAfter(next.replace(/^\S+/, ''), another)
         return /^\s*so\b/.test(following) ? 'doubted' : 'several_answers'
       }
       if (
@@ -239,7 +257,8 @@ function wordsAfter(rest: string, another: Another): Objection | null {
     if (word === '(' && isWithdrawn(`\n${following}`, another)) return 'withdrawn'
     if (word === '(' || word === ':')
       return another(following.replace(/^\s*(?:or\s+)?/, '')) === 'other' &&
-        !/^[^)]*(?:[=×+]|\d\s?\*)/.test(following)
+        !/^[^)]*(?:[=×+]|\d\s?\*)/.test(following) &&
+        !(word === '(' && inParts.test(following))
         ? 'several_answers'
         : null
     if (word === 'as' && /^\s+well\s+as\b/i.test(following)) return 'several_answers'

@@ -50,9 +50,13 @@ const leading = new Set(
   nonetheless however
   elimination process i'll we'll i'd it's that's let's i'm sure certain confident
   match correspond corresponds select selected choose pick
-  receive received bring brings bringing based information analysis data about how many much therefore get`.split(
-    /\s+/,
-  ),
+  receive received bring brings bringing based information analysis data about how many much therefore get
+  positive negative larger smaller greater bigger fewer less than exact whole integer even odd prime common half twice
+  double triple quarter third fourth increase increases increased decrease decreases decreased rise rises drop drops
+  dropped grow grows grew fall falls fell change changes changed start starts started begin begins end ends
+  multiplied divided added subtracted squared power root squares cubes factor factors fraction decimal ratio sign
+  denominator numerator base side sides angle slope radius diameter circle triangle square rectangle line point
+  minus plus over under within across around amount to`.split(/\s+/),
 )
 /** Words of other languages that do the same. A sentence without any English word is not judged. */
 const foreign = new Set(
@@ -169,7 +173,8 @@ const named =
 export function hasForeignWords(sentence: string, question: string, spare = 0): boolean {
   const plain = sentence.replace(/\([^()]{0,200}\)/g, ' ')
   const all = plain.replace(harmless, ' ').toLowerCase().match(wordPattern) ?? []
-  const unknown = all.filter((word) => !isKnownWord(word) && /^[a-z'’]+$/.test(word))
+  // A single letter is a name in a formula.
+  const unknown = all.filter((word) => !isKnownWord(word) && /^[a-z'’]{2,}$/.test(word))
   if (unknown.length <= spare) return false
   if (all.length > 2 && !englishWords.test(plain) && isForeign.test(plain)) return false
   const asked = new Set(question.toLowerCase().match(wordPattern)?.map(stemOf))

@@ -183,6 +183,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
     'conditional',
     /\b(?:it|that|this|(?:the|my)\s+(?:answer|result|value))\s+(?:all\s+)?depends\b|\bif\b[^.!?]{0,120}\b(?:had|were)\b[^.!?]{0,120}\bwould\s+(?:be|have\s+been)\s*$/iu,
   ],
+  ['doubted', /\b(?:answer|result|solution)\s+(?:could|might|may|can)\s+(?:also\s+)?be\b/iu],
   [
     'extended',
     /\b(?:twice|half|double|triple|thrice|(?:square|cube|(?:square|cube)\s+root|root|negative|opposite|inverse|reciprocal|negation|double|half|complement|logarithm|factorial)\s+of|(?:more|less)\s+than|times)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:answer|result|solution)\s+(?:is|are|was|equals?|would\s+be|must\s+be)\b/iu,
@@ -194,6 +195,8 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
 ]
 
 const leadingVerb = 'that|is|be|are|to|say|answer|claim|believe|think|write|put|give|conclude'
+/** The best of several answers is no doubt: `the most likely diagnosis`. */
+const mostLikely = /(?<=\b(?:the|is|are|its)\s)most\s+(?:likely|probable|probably)\b/gi
 /** The end of a paragraph, or of a line, that leads on to the next one. */
 const leadsOverParagraph = new RegExp(
   `[:：,，]$|\\b(?:${leadingVerb}|not|or|and|than|except|but|although|though|because|eg|on|with|at|for|by|of|from)$`,
@@ -219,7 +222,9 @@ const dressing =
  * `announced`: the words that announce the answer after that text.
  */
 export function leadIn(before: string, announced = ''): Objection | null {
-  const near = unwrapped(narrow(legible(before.slice(-400)))).replace(/\be\.\s?g\./gi, 'eg')
+  const near = unwrapped(narrow(legible(before.slice(-400))))
+    .replace(/\be\.\s?g\./gi, 'eg')
+    .replace(mostLikely, '')
   const lead = near.replace(dressing, '')
   const gap = near.slice(lead.length)
   // A sentence that has ended says nothing of the next one, nor does a table, or a paragraph that does not lead on.
@@ -293,7 +298,7 @@ const disguised =
 
 /** What the words in a mark, a box or a tag before its answer say of it. */
 export const leadWithin = (lead: string): Objection | null =>
-  weakening.test(lead) || disguised.test(lead) ? 'denied' : null
+  weakening.test(lead.replace(mostLikely, '')) || disguised.test(lead) ? 'denied' : null
 
 /** Whether words are disguised with letters of other scripts. */
 export const isDisguised = (text: string): boolean => disguised.test(text)

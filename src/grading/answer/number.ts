@@ -7,9 +7,8 @@ import {
   type Token,
 } from '../arithmetic.ts'
 import { countedWords, numberWords } from '../number-words.ts'
-import { type AnswerKind, type FinalAnswer, objectionAround, type Reading } from './final-answer.ts'
-import { followUp } from './follow-up.ts'
-import { isDisguised, leadIn, leadWithin } from './lead-in.ts'
+import type { AnswerKind, Reading } from './final-answer.ts'
+import { leadIn, leadWithin } from './lead-in.ts'
 import { legible, undressed } from './legible.ts'
 import type { Objection } from './wording.ts'
 
@@ -17,6 +16,10 @@ import type { Objection } from './wording.ts'
 export interface WholeNumber {
   readonly written: string
   readonly value: Fraction
+  /** Whether a percent sign follows it. */
+  readonly isPercent?: boolean
+  /** The word or the sign after it, or the currency before it. */
+  readonly unit?: string
 }
 
 const grouped = `\\d{1,3}(?:,\\d{3})+|\\d{1,3}(?:[ _'’\u00a0\u2009\u202f]\\d{3})+|\\d+`
@@ -26,7 +29,7 @@ const numberPattern = new RegExp(
   `(${plainNumber})(?:[eE]([+-]?\\d{1,3})|\\s*[×x*]\\s*10\\s*(?:\\^\\s*|\\*\\*\\s*)\\(?([+-]?\\d{1,3})\\)?)?(?:\\s?/\\s?(-?${plainNumber}))?`,
   'u',
 )
-const everyNumber = new RegExp(numberPattern, 'gu')
+export const everyNumber = new RegExp(numberPattern, 'gu')
 const numberAtStart = new RegExp(`^(?:${numberPattern.source})`, 'u')
 const mixedPattern = /^(\d+) (\d+)\/(\d+)/
 
@@ -50,20 +53,52 @@ export const numberKind: AnswerKind<WholeNumber> = {
     /[\d½⅓⅔¼¾⅕⅛]|^\W*(?:(?:minus|negative)\s*)?(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w*teen|\w+ty)\b/iu.test(
       legible(text),
     ),
-  another(text, { value }) {
+  another(text, { value, isPercent }) {
     const found = /^(?:\(?[a-e][):]\s?)?(-?)\s?(?:\$|\\\$)?/.exec(text)
     const rest = text.slice(found?.[0].length ?? 0)
     const number = numberAtStart.exec(rest) ?? wordNumber.exec(rest)
     if (!number) return null
+    const isNegative = found?.[1] === '-'
     const words = /\d/.test(number[0]) ? null : worded(rest)
+    const mixed = mixedPattern.exec(rest)
     const given =
       words === null
-        ? valueWritten(number, found?.[1] === '-')
+        ? mixed
+          ? mixedValue(mixed, isNegative)
+          : valueWritten(number, isNegative)
         : 'answer' in words
           ? words.answer.value
           : null
-    return given !== null && equalFractions(given, value) ? 'same' : 'other'
+    if (given === null) return 'other'
+    if (equalFractions(given, value)) return 'same'
+    // Other spellings of one value: 0.75 and 75%, 1.25 million and 1,250,000.
+    const scale = scaleAfter(rest.slice(number[0].length))
+    const mine = isPercent ? fractions.divide(value, hundred) : value
+    const its = scale.by === null ? given : fractions.multiply(given, scale.by)
+    return mine && its && equalFractions(its, mine) ? 'same' : 'other'
   },
+}
+
+const hundred: Fraction = { numerator: 100n, denominator: 1n }
+const sizes: Readonly<Record<string, bigint>> = {
+  thousand: 10n ** 3n,
+  million: 10n ** 6n,
+  billion: 10n ** 9n,
+  trillion: 10n ** 12n,
+}
+
+/** What the sign or the word after a number multiplies it by. */
+function scaleAfter(after: string): { readonly by: Fraction | null; readonly length: number } {
+  const size = /^\s(thousand|million|billion|trillion)(?![\p{L}\d])/iu.exec(after)
+  if (size)
+    return {
+      by: { numerator: sizes[(size[1] ?? '').toLowerCase()] ?? 1n, denominator: 1n },
+      length: size[0].length,
+    }
+  const percent = /^\s?\\?(?:%|percent\b)/i.exec(after)
+  return percent
+    ? { by: { numerator: 1n, denominator: 100n }, length: percent[0].length }
+    : { by: null, length: 0 }
 }
 
 /** Numbers as GSM8K writes them: without exponents. */
@@ -130,7 +165,7 @@ function readNumber(whole: string, isClosed = true): Reading<WholeNumber> {
   return numberIn(rest, number, isStrict, text.slice(0, from), leadWithin)
 }
 
-function numberIn(
+export function numberIn(
   text: string,
   number: RegExpExecArray,
   isClosed: boolean,
@@ -154,18 +189,30 @@ function numberIn(
   if (worded !== undefined && !sameInWords(worded, value)) return { reason: 'several_answers' }
   // A comma that separates no thousands: a decimal comma, or a list. It may be either.
   if (/^,\d/.test(next)) return { reason: 'no_number' }
-  const rest = withoutUnit(next)
-  if (rest === null || isExtended(rest, lead, isClosed)) return { reason: 'extended' }
+  const scale = scaleAfter(next)
+  const isSize = scale.by !== null && scale.by.denominator === 1n
+  const scaled = isSize && scale.by ? fractions.multiply(value, scale.by) : value
+  const rest = withoutUnit(isSize ? next.slice(scale.length) : next)
+  if (rest === null || scaled === null || isExtended(rest, lead, isClosed)) return { reason: 'extended' }
   const [, digits = '', exponent, power, divisor] = number
   const plain = (part: string): string => part.replace(/[, _'’]/g, '')
   const e = exponent ?? power
   const written = mixed
     ? mixed[0]
     : `${plain(digits)}${e === undefined ? '' : `e${e}`}${divisor === undefined ? '' : `/${plain(divisor)}`}`
-  return {
-    answer: { written: `${isNegative ? '-' : ''}${written}`, value },
-    rest,
+  const [unit = currencyBefore.exec(before)?.[0].trim()] =
+    next.slice(isSize ? scale.length : 0).match(/(?<=^[\s*_)]{0,4})(?:[%¢°]|\p{L}+)/u) ?? []
+  const marks = {
+    ...(unit !== undefined && { unit }),
+    ...(scale.by !== null && !isSize && { isPercent: true }),
   }
+  if (isSize) {
+    const { numerator, denominator } = scaled
+    const whole =
+      numerator % denominator === 0n ? `${numerator / denominator}` : `${numerator}/${denominator}`
+    return { answer: { written: whole, value: scaled, ...marks }, rest }
+  }
+  return { answer: { written: `${isNegative ? '-' : ''}${written}`, value, ...marks }, rest }
 }
 
 /** Before a number, these words make it a part of the text, not a value. */
@@ -244,7 +291,7 @@ function signBefore(before: string): string | null {
  * Where the last side of an equation starts. 0: no equation. null: the equation is false, or restates a
  * question: a side has a letter beside its numbers.
  */
-function equationBefore(clause: string): number | null {
+export function equationBefore(clause: string): number | null {
   const sides = clause.replace(/^[\s#>*-]+(?=\d)/, '').split(/=|≈|\bequals\b/)
   if (sides.length === 1) return 0
   const last = sides.at(-1) ?? ''
@@ -317,7 +364,7 @@ function sameInWords(text: string, value: Fraction): boolean {
 const numeral = new RegExp(`^(?:(?:${numberWords.join('|')}|minus|negative)(?:[\\s-]+|(?![\\p{L}])))+`, 'iu')
 
 /** A number in English words at the start: `forty-two`. */
-function worded(text: string): Reading<WholeNumber> {
+export function worded(text: string): Reading<WholeNumber> {
   const plain = text.replace(/^(?:[^\d\n]{0,80}?\b(?:is|are|=|:)\s+)?["'(*_]*/i, '')
   const found = (numeral.exec(plain)?.[0] ?? '').replace(/[\s-]+(?:and[\s-]*)?$/i, '')
   const words = found.toLowerCase().split(/[\s-]+/)
@@ -331,61 +378,6 @@ function worded(text: string): Reading<WholeNumber> {
 }
 
 const negated = ({ numerator, denominator }: Fraction): Fraction => ({ numerator: -numerator, denominator })
-
-/** The last number of a text without marks, read with the words around it. */
-export function unmarkedNumber(text: string): FinalAnswer<WholeNumber> {
-  const from = Math.max(0, text.length - 4000)
-  const tail = text.slice(from)
-  const last = Array.from(tail.matchAll(everyNumber)).at(-1)
-  if (last === undefined) return finalWords(text)
-  // Marks of LaTeX and Markdown between the number and its words.
-  const lineStart = tail.lastIndexOf('\n', last.index) + 1
-  const line = tail.slice(lineStart).split('\n', 1)[0] ?? ''
-  const sentence = line.slice(sentenceStart(line, last.index - lineStart))
-  const plain = undressed(sentence)
-  const number = Array.from(plain.matchAll(everyNumber)).at(-1)
-  if (number === undefined) return { reason: 'no_number' }
-  const equals = Math.max(plain.lastIndexOf('=', number.index), plain.lastIndexOf('≈', number.index))
-  if (equals >= 0 && equationBefore(plain.slice(0, number.index + number[0].length)) === null)
-    return { reason: 'extended' }
-  if (isListed(plain.slice(0, number.index))) return { reason: 'several_answers' }
-  const found = numberIn(plain, number, false, '', (lead) => (isDisguised(lead) ? 'denied' : null))
-  if ('reason' in found) return found
-  const start = from + lineStart
-  const place = {
-    kind: 'phrase' as const,
-    start,
-    end: start + line.length,
-    from: start,
-    isClosed: false,
-    text: line,
-  }
-  const objection = objectionAround(text, place, found, numberKind)
-  return objection === null ? { answer: found.answer, kind: null, tail: 0 } : { reason: objection }
-}
-
-/** Whether nothing but a short word or a sign stands between the number at the start of a sentence and the next one. */
-const isListed = (before: string): boolean =>
-  /^[\s*_#>$-]*\d[\d.,]*\s*(?:[%#[({;|]|,?\s?\b(?:i\.?e\.?|r|remainder|aka|resp\.?|alias|near)\b)?[\s.,$-]*$/iu.test(
-    before,
-  )
-
-/** A text without digits may be a number in words. */
-function finalWords(text: string): FinalAnswer<WholeNumber> {
-  const line = text.trim().split('\n').at(-1) ?? ''
-  const found = line.length > 200 ? ({ reason: 'no_number' } as const) : worded(undressed(line))
-  if ('reason' in found) return found
-  const objection = followUp(found.rest, (next) => numberKind.another(next, found.answer))
-  return objection === null ? { answer: found.answer, kind: null, tail: 0 } : { reason: objection }
-}
-
-/** Where the sentence around an offset starts. */
-function sentenceStart(line: string, at: number): number {
-  let start = 0
-  for (const { index, 0: end } of line.matchAll(/(?<!\b(?:i\.e|e\.g|vs|approx|resp))[.!?。！？](?:\s|$)/gi))
-    if (index + end.length <= at) start = index + end.length
-  return start
-}
 
 /** The exact value of a ground truth in digits: `$1,234.50`, `3/4`, `-5`. null: not one number. */
 export function truthNumber(truth: unknown): WholeNumber | null {

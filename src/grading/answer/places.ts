@@ -18,11 +18,11 @@ export interface Place {
 }
 
 const verb = `(?:\\s*\\*{0,2}\\s*(?:is|would\\s+be|must\\s+be|should\\s+be|will\\s+be|has\\s+to\\s+be|comes?\\s+(?:out\\s+)?to|equals|are)\\b\\s*(?:that\\b)?\\s*[:=]?|\\s*["”*]{0,3}\\s*(?:[:=]>?|->|→|⇒))`
-const topic = `(?:\\s*\\([^)\\n]{0,40}\\)|\\s+(?:to|of|for|choice|option)\\b[^.\\n:=?!]{0,100}?)?`
+const topic = `(?:\\s*\\((?![A-Za-z]\\))[^)\\n]{0,40}\\)|\\s+(?:to|of|for|choice|option)\\b[^.\\n:=?!]{0,100}?)?`
 const phrase = new RegExp(
   [
     `(?<![\\p{L}])(?:final\\s+)?answers?${topic}${verb}`,
-    `(?<![\\p{L}])(?:correct|right|best)\\s+(?:answer\\s+)?(?:option|choice|letter|one)${verb}`,
+    `(?<![\\p{L}])(?:correct|right|best)\\s+(?:answer\\s+)?(?:option|choice|letter|one)(?:\\s+(?:here|for\\s+this\\s+question))?${verb}`,
     `(?:最终)?(?:答案|选项)\\s*(?:应该)?(?:是|为|[:：=])+|(?:故|因此|所以|应|我)?选(?:择)?[:]?(?=\\s*[(（*]?[A-Za-z])`,
     `(?<![\\p{L}])(?:respuesta|réponse|risposta|resposta)(?:\\s+(?:final|finale|correcta|correcte))?\\s*(?:es|est|è|é|:)(?![\\p{L}])`,
     `(?<![\\p{L}])(?:Antwort|Lösung)\\s*(?:lautet(?:\\s+also)?|ist(?:\\s+also)?|:)|ответ\\s*[:—-]?|答えは|正解は|정답은|답은`,

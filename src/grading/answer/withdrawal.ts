@@ -111,7 +111,7 @@ const leaning =
   /\b(?:sorry|apolog\w*|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read\s+(?:this|that|it)|oops|wait|hmm+|amend\w*|turns|make\s+(?:that|this)|count|accept|maybe|perhaps|possibly|alternativ\w*|on\s+second\s+thoughts?|expected:?(?=\s+\$?[\dA-Z])|chang(?:e|es|ed)\s+(?:it|this|that)\s+to|reconsider\w*|truth|versus|vs|equally|answer|probably|likely|final|it\s*['’]s|it\s+is|unless|choose|pick|say|switch|go\s+with|locking\s+in|settle\s+(?:on|for)|settling\s+(?:on|for))\b/iu
 /** Words that do so only near the value: prose is full of them. May is a month, too. */
 const leaningNear =
-  /\b(?:should|make\s+it|read|might|could|or|either|must|no|if|[Oo]r|[Nn]o|[Ii]f|may)\b[^.!?\n]{0,24}?(?<![\p{L}\p{N}])[-−$(*\\]*(?:\d|[A-Z]\b)/u
+  /\b(?:should|make\s+it|read|might|could|or|either(?!\s+way)|must|no|if|[Oo]r|[Nn]o|[Ii]f|may)\b[^.!?\n]{0,24}?(?<![\p{L}\p{N}])[-−$(*\\]*(?:\d|[A-Z]\b)/u
 
 /**
  * Whether the sentences after an answer take it back: by words alone ("that is wrong"), or by giving another
@@ -223,8 +223,19 @@ function isTakenBack(sentence: string, before: string, another: Another): boolea
   return (
     (leaning.test(sentence) || leaningNear.test(sentence)) &&
     !/[=≈]|\bother\s+(?:options|choices|answers|values)\b/i.test(sentence) &&
-    assertsAnother(sentence, another)
+    assertsAnother(sentence, another) &&
+    !returns(sentence, another)
   )
+}
+
+/** Whether a sentence concedes something to another answer, and then comes back to the same one. */
+function returns(sentence: string, another: Another): boolean {
+  const turn = Array.from(sentence.matchAll(/\b(?:but|yet|however|still|whereas|though)\b/gi)).at(-1)
+  if (turn === undefined) return false
+  const found = Array.from(sentence.slice(turn.index).matchAll(values), ({ index }) =>
+    another(sentence.slice(turn.index + index)),
+  )
+  return found.includes('same') && !found.includes('other')
 }
 
 /** Emphasis and characters that nobody sees change no word. */
@@ -270,7 +281,7 @@ function prefersAnother(sentence: string, another: Another): boolean {
 }
 
 const excusing =
-  /^\W*if\s+(?:it|this|that|the\s+(?:answer|value|number))\s+(?:were|was|had\s+been)\b|\b(?:(?:draft|attempt|version)\b.*\b(?:fixed|corrected|mended)|(?:common|typical|frequent|usual)\s+(?:mistake|error|trap)|would\s+(?:give|yield|lead)|(?:if|should)\s+(?:you|one)\s+(?:got|get|use|used|forget|forgot|skip)|(?:might|may)\s+(?:wonder|ask|think)\s+why)\b(?![^.]*\b(?:I|mine|my)\b)/i
+  /^\W*if\s+(?:it|this|that|the\s+(?:answer|value|number))\s+(?:were|was|had\s+been)\b|\b(?:(?:draft|attempt|version)\b.*\b(?:fixed|corrected|mended)|(?:common|typical|frequent|usual)\s+(?:mistake|error|trap)|would\s+(?:give|yield|lead)|(?:if|should)\s+(?:you|one|we)\s+(?:got|get|had|use|used|forget|forgot|skip|plug|try|tried|put|set|substitute|take|took|test)|(?:might|may)\s+(?:wonder|ask|think)\s+why)\b(?![^.]*\b(?:I|mine|my)\b)/i
 
 /** Whether a sentence has another answer that it does not call wrong. */
 function assertsAnother(sentence: string, another: Another): boolean {
@@ -289,7 +300,10 @@ function assertsAnother(sentence: string, another: Another): boolean {
       /^[^.,;]{0,25}?\b(?:is|are|was|were|would\s+be|does|do|did|fails?|has|cannot|can['’]t)\s*(?:\w+ly\s+)?(?:not\b|n['’]t|wrong|incorrect|false|too|eliminated|excluded|ruled|out)/i.test(
         after,
       ) ||
-      /^[^.,;]{0,25}?\b(?:isn|aren|wasn|doesn|don|didn|fails|cannot)/i.test(after)
+      /^[^.,;]{0,25}?\b(?:isn|aren|wasn|doesn|don|didn|fails|cannot)/i.test(after) ||
+      /^[)*"'\s]*would\s+(?:be|have|need|require|mean|imply)\s+(?!(?:(?:the|a|an|more|also|just|equally|my|our)\s+)*(?:right|correct|true|better|best|acceptable|fine|valid|possible|good|answer|final)\b)/i.test(
+        after,
+      )
     )
       continue
     return true

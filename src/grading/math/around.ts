@@ -44,6 +44,31 @@ export function differ(one: string, other: string): boolean {
   return a !== null && b !== null && areDifferent(a, b)
 }
 
+/** Whether two texts are two spellings of one answer. */
+export function agree(one: string, other: string): boolean {
+  const [a, b] = [readAnswer(one), readAnswer(other)]
+  if (a === null || b === null) return false
+  try {
+    return equalAnswers(a, b, usual) !== null
+  } catch (error) {
+    if (error instanceof OverBudget) return false
+    throw error
+  }
+}
+
+/** Another sign for "not equal", another base, and sides of an equation between lists or intervals that differ. */
+export function isSpoiled(answer: string): boolean {
+  if (/^[\s$({\\[]*(?:~\s?=|0[box]-?\d|=(?:\\!)+\/)/.test(answer)) return true
+  const sides = answer.length > 400 ? [] : answer.split(/\bequals\b|==|(?<![<>!~\\])=(?!=)/)
+  const [first = '', second = ''] = sides
+  if (sides.length !== 2) return false
+  const [a, b] = [readAnswer(first), readAnswer(second)]
+  if (a === null || b === null) return false
+  if (first.trim() === second.trim()) return namesIn(a).length === 0
+  const isListed = namesIn(a).length === 0 && kindOf(a) === 'collection' && kindOf(b) === 'collection'
+  return (isListed || !/=/.test(answer)) && areDifferent(a, b)
+}
+
 function areDifferent(a: Expression, b: Expression): boolean {
   try {
     return equalAnswers(a, b, usual) === null && equalAnswers(b, a, usual) === null && !isRounded(a, b)
@@ -69,6 +94,9 @@ export function isReplaced(answer: string, after: string): boolean {
 const formula =
   /(?<!\\)\$\$([^$]{1,400})\$\$|(?<!\\)\$((?:\\\$|[^$\n]){1,300}?)(?<!\\)\$|\\\(([^\n]{1,300}?)\\\)|\\\[([^\]]{1,400}?)\\\]|\\boxed\s?\{((?:[^{}]|\{[^{}]{0,100}\}){1,300})\}/g
 const mostFormulas = 200
+/** LaTeX without signs of mathematics around it that an announcement ends with. */
+const bareFormula =
+  /\b((?:answer|result|solution)\s+is:?\s)((?=[^\n$]{0,100}\\[A-Za-z])[^\n$\s](?:[^\n$.]|\.(?=\d)){0,200}?)(?=\.?[ \t]*(?:\n|$))/gi
 /** Words after which a formula is the answer, or is said not to be. */
 const meaning =
   /\b(?:(?:answer|result|solution)\s+(?:is|was|should\s+be|must\s+be|would\s+be|should\s+have\s+been)(?:\s+(?:now|actually|really|in\s+fact|therefore|thus|instead))?|not|instead\s+of|rather\s+than|replaced\s+(?:by|with)|corrected\s+to|changed\s+to)\s*[:：]?\s*$/iu
@@ -109,7 +137,9 @@ export function marked(answer: string, following: string, isOpen: boolean): Mark
   }
   const start = isOpen ? (/^[^$\n]{0,200}\$+/.exec(following)?.[0].length ?? 0) : 0
   let count = 0
-  const rest = following.slice(start)
+  const rest = following
+    .slice(start)
+    .replace(bareFormula, (_, words: string, raw: string) => `${words}$${raw}$`)
   let replaced = ''
   let at = 0
   for (const { 0: all, 1: a, 2: b, 3: c, 4: d, 5: e, index } of rest.matchAll(formula)) {

@@ -1,7 +1,8 @@
 import { followUp } from '../answer/follow-up.ts'
+import { isHidden } from '../answer/hidden.ts'
 import { isDisguised, leadIn } from '../answer/lead-in.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
-import { differ } from './around.ts'
+import { differ, isSpoiled } from './around.ts'
 import { namesIn } from './expression.ts'
 import { readAnswer } from './read-answer.ts'
 import { proseCommands, styleCommands } from './vocabulary.ts'
@@ -20,7 +21,8 @@ const candidateOpening =
 const closing: Readonly<Record<string, string>> = { '\\[': '\\]', '\\(': '\\)', $$: '$$', $: '$' }
 const longestCandidate = 4000
 const mostCandidates = 500
-const between = /^[\s,;*•()\-–]*(?:(?:and|or|and\/or|as\s+well\s+as|oder|或者?)[\s,;*•(\-–]*)?$/i
+const between =
+  /^[\s,;*•()\-–]*(?:(?:and|or|and\/or|as\s+well\s+as|oder|或者?)[\s,;*•(\-–]*)?(?:[a-z]\s?=\s?)?$/i
 
 const noOther = (): null => null
 
@@ -54,11 +56,17 @@ export function lastExpression(text: string, isAnnounced = false): string | null
     .replace(/(?<![\p{L}\\])\p{L}[\w']{0,6}\s?=\s?$/u, '')
   if (isDisguised(before.slice(-60)) || (last.isBare && isOperand(text, start, last.end))) return null
   const lead = leadIn(before)
-  if (lead !== null && lead !== 'several_answers') return null
+  if (lead !== null && (lead !== 'several_answers' || group.length === 1)) return null
+  if (
+    isHidden(text, start, last.end) ||
+    isSpoiled(`${before.slice(-60).replace(/^[\s\S]*[.\n]|^[^\p{L}\d$\\(-]+/gu, '')}${answer}`)
+  )
+    return null
   if (/\b(?:minus|negative|about|around|roughly)[\s{}$]*$/i.test(text.slice(Math.max(0, start - 40), start)))
     return null
   const after = text.slice(last.end)
-  if (/^\s*\\(?:text|mathrm|operatorname)/.test(after)) return null
+  if (/^[\s`*"]*\\(?:text|mathrm|operatorname)|^[`*")\]]*(?:\p{Cf}|\u034f)+\d|^[)\]*`"]*[₀-₉]/u.test(after))
+    return null
   if (isElsewhere(text.slice(Math.max(0, start - 40), start), after.slice(0, 60))) return null
   if (/^[\s*$.,]*(?:or\b|(?:less|fewer|more|short|upwards?|onwards?)\W*$)/.test(after)) return null
   const next = followUp(after, noOther)
@@ -67,7 +75,7 @@ export function lastExpression(text: string, isAnnounced = false): string | null
   return last.isBare && group.length === 1 ? (computation(text, last) ?? answer) : answer
 }
 
-const reasons = /\b(?:because|since|(?<!\bwell\s)as(?!\s+well\b)|where|given|for|by|after|whose)\b/i
+const reasons = /\b(?:because|since|(?<!\bwell\s)as(?!\s+well\b)|where|given|for|by|after|whose|which)\b/i
 
 /** The expressions of a sentence that come before the reason for the first of them. */
 function beforeReason(text: string, found: readonly Candidate[]): readonly Candidate[] {
@@ -102,16 +110,20 @@ function isOperand(text: string, start: number, end: number): boolean {
   const before = text
     .slice(Math.max(0, start - 60), start)
     .replace(/(?:\\[,;:! ]|(?<![\p{L}\\])\p{L}\s?=\s?)+$/u, '')
+    .replace(/\\(?:mathbf|textbf|text|mathrm|mathit|boldsymbol)\s*\{$/, '')
   const after = text.slice(end, end + 20)
   if (
-    /[÷×⁻﹣~≈≅≠¬√∛^_⊥/]\s*$|[\p{L})\]}]\(\s*$|(?:!=|<>|[<>≤≥]=?)\s*(?:\w\s?=\s?)?$|[-−–][(*\u2060{]+$|\b0[box]-?$/u.test(
+    /[÷×⁻﹣~≈≅≠¬√∛^_⊥/]\s*$|[\p{L})\]}]\(\s*$|(?:!=|<>|[<>≤≥]=?)\s*(?:\w\s?=\s?)?$|[-−–][(*\u2060{]+$|\b0[box]-?$|\d\.$|=(?:\\!)+\/(?:\\,)?[\s*`"]*$/u.test(
       before,
     )
   )
     return true
-  const command = /\\([A-Za-z]+)(?:_\{?[\w]+\}?)?[\s{(]*$/.exec(before)?.[1]
+  const command = /\\([A-Za-z]+)(?:_\{?[\w]+\}?|\[[^\]]{0,10}\])?(?:\s?\{[^{}]{0,30}\})?[\s{(]*$/.exec(
+    before,
+  )?.[1]
   if (command !== undefined && !styleCommands.has(command) && !proseCommands.has(command)) return true
-  return /^[⁰¹²³⁴-⁹ⁿ₀-₉‰‱′π½⅓¼¾√]|^'(?!s)|^[\s)]*\^|^(?:\\right)?\)\s*[\^!']|^[abceijknpqrtuxyz](?![A-Za-z])|^\s*(?:\*\s?|[x×]\s?)\d|^\s*\\(?![)\]$,;%! ]|text|quad|right|mathrm|boxed|times|cdot)/.test(
+  if (/^(?:[KMB]|E-?\d+|\s[kKMBT])(?![\p{L}'’])/u.test(after)) return true
+  return /^[⁰¹²³⁴-⁹ⁿ₀-₉‰‱′π½⅓¼¾√]|^'(?!s)|^[\s)*`"]*\^|^(?:\\right)?\)\s*[\^!']|^[abceijknpqrtuxyz](?![A-Za-z])|^\s*(?:\*\s?|[x×]\s?)\d|^\s*\\(?![)\]$,;%! ]|text|quad|right|mathrm|boxed|times|cdot)/.test(
     after,
   )
 }
@@ -185,12 +197,12 @@ const isProse = (inner: string): boolean =>
 
 function number(text: string, start: number, written: string): Candidate | null {
   const before = text[start - 1] ?? ' '
-  const isMinus = written.startsWith('-') && /[\s(=:$]/.test(before)
+  const isMinus = written.startsWith('-') && /[\s(=:$*_"“[]/.test(before)
   const plain = written.startsWith('-') && !isMinus ? written.slice(1) : written
   const at = start + written.length - plain.length
   if (/[\p{Cf}\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\d_]/u.test(text[at - 1] ?? ' ')) return null
   // Part of a power, an index or a struck number, or disguised by what hangs on it.
-  if (/[\^_~]\{?$/.test(text.slice(Math.max(0, at - 2), at))) return null
+  if (/[\^_~]\{?-?$/.test(text.slice(Math.max(0, at - 3), at))) return null
   if (/^(?:[\p{M}\p{Cf}~^_!…吗]|\.\.)/u.test(text.slice(at + plain.length, at + plain.length + 2)))
     return null
   return { start: at, end: at + plain.length, text: plain, isBare: true }

@@ -1,73 +1,23 @@
-import { objectionAround } from '../answer/final-answer.ts'
+import { leadsOn, objectionAround } from '../answer/final-answer.ts'
 import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
+import { legible } from '../answer/legible.ts'
 import { firstTurn, withoutComments } from '../answer/shown.ts'
+import { unmarkedNumber } from '../answer/unmarked-number.ts'
 import { boxContent, lastBox } from '../latex.ts'
 import { afterThink, isNested } from '../tags.ts'
-import { differ, hasRivalBefore, isPartOfFormula, isReplaced, marked, namesAnother } from './around.ts'
+import {
+  agree,
+  differ,
+  hasRivalBefore,
+  isPartOfFormula,
+  isReplaced,
+  isSpoiled,
+  marked,
+  namesAnother,
+} from './around.ts'
+import { type BoxedAnswer, lastBoxes } from './boxes.ts'
 import { lastExpression } from './last-expression.ts'
 import { readAnswer } from './read-answer.ts'
-
-const boxOpening = /\\(?:boxed|fbox)\s{0,9}\{/g
-const longestBox = 4000
-const mostBoxes = 64
-
-interface Box {
-  readonly start: number
-  readonly end: number
-  readonly content: string
-}
-
-/** The last boxed answer of a text. Boxes in one sentence form one answer with several items. */
-interface BoxedAnswer {
-  readonly start: number
-  readonly end: number
-  readonly contents: readonly string[]
-}
-
-/** null if there is no box. Only examines the last boxes, to bound the cost. */
-function lastBoxes(text: string): BoxedAnswer | null {
-  const boxes = closedBoxes(text)
-  const last = boxes.at(-1)
-  if (last === undefined) return null
-  const group = [last]
-  for (let k = boxes.length - 2; k >= 0; k--) {
-    const [box, next] = [boxes[k], group[0]]
-    if (!box || !next || !isOneSentence(text.slice(box.end, next.start))) break
-    group.unshift(box)
-  }
-  return { start: group[0]?.start ?? 0, end: last.end, contents: group.map((box) => box.content) }
-}
-
-/** The outermost boxes, in order. */
-function closedBoxes(text: string): Box[] {
-  const starts = Array.from(text.matchAll(boxOpening)).slice(-mostBoxes)
-  const boxes: Box[] = []
-  for (const match of starts) {
-    const previous = boxes.at(-1)
-    if (previous && match.index < previous.end) continue
-    const from = match.index + match[0].length
-    const end = closingBrace(text, from)
-    if (end !== null) boxes.push({ start: match.index, end: end + 1, content: text.slice(from, end) })
-    // A response cut off inside its last box has not answered.
-    else if (match === starts.at(-1)) boxes.push({ start: match.index, end: text.length, content: '' })
-  }
-  return boxes
-}
-
-function closingBrace(text: string, from: number): number | null {
-  let depth = 1
-  for (let at = from; at < text.length && at - from <= longestBox; at++) {
-    const character = text[at]
-    if (character === '\\') at++
-    else if (character === '{') depth++
-    else if (character === '}' && --depth === 0) return at
-  }
-  return null
-}
-
-/** Boxes with words or signs between them in one sentence are one list. Boxes side by side are none. */
-const isOneSentence = (gap: string): boolean =>
-  gap.length <= 50 && gap.trim() !== '' && !/[.!?]\s+[\p{L}*#]|\n\s*\n/u.test(gap)
 
 /** The answer that a response commits to. */
 export interface Statement {
@@ -130,7 +80,7 @@ interface Placed {
  * The final answer of a response: the later of a boxed and an announced answer, or else its last expression.
  * Words around it that deny, doubt or withdraw it leave no answer. `boxOnly`: only boxes state an answer.
  */
-export function finalStatement(response: string, boxOnly = false): Statement | Unstated {
+export function finalStatement(response: string, boxOnly = false, question = ''): Statement | Unstated {
   const answered = afterThink(response)
   if (answered === null) return { reason: 'thinking_unclosed' }
   if (isDisowned(response) || isDisowned(answered)) return { reason: 'denied' }
@@ -140,7 +90,7 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
   const text = withoutPrograms(firstTurn(withoutComments(answered)))
   const placed = boxOnly ? inOnlyBoxes(text) : placedIn(text)
   if (placed === null)
-    return (boxOnly ? null : unmarked(text)) ?? { reason: boxOnly ? 'no_box' : 'no_answer' }
+    return (boxOnly ? null : unmarked(text, question)) ?? { reason: boxOnly ? 'no_box' : 'no_answer' }
   const { statement, start, end, rest, isBox } = placed
   const place = {
     kind: isBox ? ('boxed' as const) : ('phrase' as const),
@@ -156,7 +106,7 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
   const objection = objectionAround(
     text.slice(0, end) + after,
     place,
-    { answer: '', rest: rest === '' ? '' : marked(answer, rest, false).text },
+    { answer: '', rest: rest === '' ? '' : marked(answer, rest.replace(/^\s*<\/answer>/, '\n'), false).text },
     { ...anyExpression, another },
   )
   // What stands before an answer may be another item of a list.
@@ -164,7 +114,18 @@ export function finalStatement(response: string, boxOnly = false): Statement | U
     return { reason: objection }
   if (hasRivalBefore(answer, text.slice(Math.max(0, start - 400), start)))
     return { reason: 'several_answers' }
-  if (isBox && isPartOfFormula(text, start, end)) return { reason: 'extended' }
+  if ((isBox && isPartOfFormula(text, start, end)) || isSpoiled(answer) || isSpoiled(statement.words))
+    return { reason: 'extended' }
+  const own = isBox ? '' : text.slice(Math.max(0, start - 200, text.lastIndexOf('\n', start) + 1), start)
+  if (/\d|\\/.test(own) && differ(answer, own.replace(/^[\s>*-]+/, ''))) return { reason: 'several_answers' }
+  const [beside = ''] = isBox
+    ? []
+    : text
+        .slice(Math.max(start, end - 500), end + 60)
+        .split('</answer>')
+        .slice(1)
+  const [glued = ''] = beside.split('\n', 1)
+  if (glued !== '' && differ(answer, glued)) return { reason: 'several_answers' }
   if (isReplaced(answer, isBox ? text.slice(end) : rest + text.slice(end))) return { reason: 'withdrawn' }
   if (isBox && besides(text, start, end).some((other) => differ(answer, other)))
     return { reason: 'several_answers' }
@@ -203,19 +164,24 @@ const announcing =
  * between them the last counts.
  */
 function isContradicted(text: string, start: number, isBox: boolean, answer: string): boolean {
-  const near = text.slice(Math.max(0, start - 600), start).replace(/[\s,]*\b(?:or|and)\s*$/, ' ')
+  const near = text
+    .slice(Math.max(0, start - 600), start)
+    .replace(/[\s,.]{0,9}\b(?:or|and)(?:\s+(?:the|so|my|final|correct|it\s+is)){0,4}\s*$/i, ' ')
   const box = lastBoxes(near)
   const phrase = Array.from(near.matchAll(phrases)).at(-1)
   const isPhrase = phrase !== undefined && phrase.index >= (box?.end ?? 0)
-  if (isPhrase && leadIn(near.slice(0, phrase.index), phrase[0]) !== null) return false
+  if (isPhrase && leadIn(near.slice(0, phrase.index), phrase[0]) === 'denied') return false
   const from = isPhrase ? phrase.index + phrase[0].length : 0
   const found = isPhrase ? announcedIn(near.slice(from), true) : null
   const [earlier, end] = isPhrase
     ? [found?.statement.expression ?? null, from + (found?.length ?? 0)]
     : [box?.contents.join(', ') ?? null, box?.end ?? 0]
   if (!isPhrase && isBox && end === near.length) return false
-  if (earlier === null || `${found?.rest ?? ''}${near.slice(end)}`.replace(announcing, '') !== '')
-    return false
+  const between = `${found?.rest ?? ''}${near.slice(end)}`
+  // A label between two boxes corrects nothing.
+  const words = between.match(/\p{L}+/gu) ?? []
+  const isCut = /^\W*(?:or|alternatively)\b/i.test(between) || (words.length <= 2 && !leadsOn.test(between))
+  if (earlier === null || (between.replace(announcing, '') !== '' && (isPhrase || !isCut))) return false
   return differ(earlier, answer)
 }
 
@@ -284,7 +250,7 @@ function announcedIn(
   const [line = ''] = rest.slice(lead).split(/\n\s*\n|\n(?=[A-Z])/, 1)
   // After a label the whole line is the answer: an exclamation mark is a factorial.
   const end = line.search(isLabel ? endOfLabelled : endOfSentence) >>> 0
-  const sentence = line.slice(0, end).replace(/\*\*/g, '').trim()
+  const sentence = withoutRestatement(line.slice(0, end).replace(/\*\*/g, '').trim())
   if (sentence === '') return null
   // Words alone may be a number: forty-two.
   const expression =
@@ -295,6 +261,15 @@ function announcedIn(
     expression !== sentence && (leadWithin(leadOf(sentence)) !== null || isForeign(leadOf(sentence)))
   const statement = { words: sentence, expression: isWeak ? null : expression }
   return { statement, length: lead + line.length, rest: line.slice(end) }
+}
+
+const restated =
+  /^([^()]{0,100}?\d[^()]{0,100}?)(?:\s\((?:or\s|i\.?e\.?,?\s|that\sis,?\s)?([^()]{1,100})\)|,?\s(?:or|i\.?e\.?,?|that\sis,?)\s([^()]{1,100}))$/i
+
+/** An answer without the same value in another spelling behind it: `0.75 (75 %)`. */
+function withoutRestatement(sentence: string): string {
+  const [, answer = '', bracketed, other = bracketed ?? ''] = restated.exec(sentence) ?? []
+  return answer !== '' && agree(answer, other) ? answer : sentence
 }
 
 /** Whether LaTeX stands between its signs only. Outside of them it is a part of an answer that cannot be read. */
@@ -317,13 +292,58 @@ const isForeign = (lead: string): boolean =>
 const leadOf = (sentence: string): string => /^[^\d$\\]*/.exec(sentence)?.[0] ?? ''
 
 /** For a response without marks: the whole text if it is an expression, or else the last expression in it. */
-function unmarked(text: string): Statement | null {
-  const trimmed = text.trim()
+function unmarked(text: string, question: string): Statement | null {
+  const trimmed = legible(text.trim())
   if (trimmed === '') return null
-  const expression =
-    (trimmed.length <= 400 ? wholeExpression(trimmed) : null) ??
-    lastExpression(trimmed.slice(-longestResponse))
-  return { words: trimmed.length <= 400 ? trimmed : '', expression }
+  const keyed = inObject(trimmed)
+  if (keyed !== null) return keyed
+  const words = trimmed.length <= 400 ? trimmed : ''
+  const whole = words === '' ? null : wholeExpression(words)
+  if (whole !== null && (whole.includes('\\') || !/[a-z]{3}/i.test(whole)))
+    return { words, expression: whole }
+  const last = whole ?? lastExpression(trimmed.slice(-longestResponse))
+  return { words, expression: (inProse(trimmed, last, question) ?? last) || null }
 }
+
+const object = /\{\s*"(?:final_?)?answer"\s*:\s*(?:("(?:[^"\\]|\\.){0,1000}")|(-?\d[\d.]{0,40}))\s*\}[\s`]*$/i
+
+/** The answer of an object in JSON at the end of a text, read whole. null: there is none. */
+function inObject(text: string): Statement | null {
+  const tail = text.slice(-1200)
+  const found = object.exec(tail)
+  if (found === null) return null
+  const words = found[2] ?? unquoted(found[1] ?? '')
+  if (words === null) return null
+  const isSecond = /"(?:final_?)?answer"\s*:/i.test(tail.slice(0, found.index))
+  const sentence = announcedIn(words, true)?.statement
+  const isPart = sentence === undefined || sentence.words.length < words.trim().replace(/[.*\s]+$/, '').length
+  return { words, expression: isSecond || isPart || isSpoiled(words) ? null : sentence.expression }
+}
+
+function unquoted(text: string): string | null {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** The number that the last sentence states, where it is prose without formulas, and not its last number. */
+function inProse(text: string, last: string | null, question: string): string | null {
+  const line = text.slice(text.lastIndexOf('\n') + 1)
+  if (/\\(?!\$)|\$(?!\d)/.test(line) || (last !== null && !isNumeral(last) && /[\\^_]/.test(last)))
+    return null
+  if (!/\p{L}{3}/u.test(line)) return null
+  const found = unmarkedNumber(text, question)
+  if (!('answer' in found))
+    return /^(?:denied|doubted|conditional|inequality)$/.test(found.reason) ? '' : null
+  if (last === null && /\d/.test(line) && !isWritten.test(line)) return null
+  return `${found.answer.written}${found.answer.isPercent ? '%' : ''}`
+}
+
+/** A number that `lastExpression` does not read: shouted, in bold, or with a word of its size or sign. */
+const isWritten = /\d!\s*$|\*\*|\b(?:thousand|million|billion|trillion|minus|negative)\b/i
+
+const isNumeral = (text: string): boolean => /^-?\d[\d.,]*%?$/.test(text)
 
 const wholeExpression = (text: string): string | null => (readAnswer(text) === null ? null : text)

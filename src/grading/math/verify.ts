@@ -1,3 +1,4 @@
+import { isForeignUnit } from '../answer/asked-unit.ts'
 import { budget, OverBudget } from './budget.ts'
 import { equalAnswers } from './compare.ts'
 import type { Comparison, Decision } from './decision.ts'
@@ -188,18 +189,40 @@ export function readMathTruth(text: string): MathTruth | null {
   }
 }
 
-/** Compares the final answer of a response with a truth. Pure, bounded by `budget`, never throws. */
-export function verifyMath(truth: MathTruth, response: string, how: Comparison): MathVerdict {
-  return verdictOn(truth, finalStatement(response), how)
+/** Compares the final answer of a response with a truth. `question` names units and numbers. Pure, bounded by `budget`, never throws. */
+export function verifyMath(truth: MathTruth, response: string, how: Comparison, question = ''): MathVerdict {
+  return verdictOn(truth, finalStatement(response, false, question), how, question)
 }
 
 /** Like `verifyMath` for rules whose answer must be in a box. */
-export function verifyBoxed(truth: MathTruth, response: string, how = usualComparison): MathVerdict {
-  return verdictOn(truth, finalStatement(response, true), how)
+export function verifyBoxed(truth: MathTruth, response: string, question = ''): MathVerdict {
+  return verdictOn(truth, finalStatement(response, true, question), usualComparison, question)
 }
 
-function verdictOn(truth: MathTruth, statement: Statement | Unstated, how: Comparison): MathVerdict {
+const unitAtEnd =
+  /(-?[\d.,]*[\d}])(?:\s|~|\\[,;: ]|\\(?:text|mathrm|textbf)\s*\{|\\(?=%))*(%|¢|[A-Za-z]{1,20})[\s}.$]*$/
+/** Commands of a truth that name no unit: functions, constants, style. */
+const noUnit =
+  /\\(?:[dtc]?frac|sqrt|left|right|pi|cdot|times|boxed|log|ln|sin|cos|tan|infty|pm|cup|cap)(?![a-z])/g
+
+/** Whether an answer has a unit that the question does not speak of, and the truth has none. */
+const hasForeignUnit = (truth: string, answer: string, question: string): boolean =>
+  question !== '' &&
+  !/\\text|\\mathrm|\\circ|[%$¢€£°]|[A-Za-z]{2}/.test(truth.replace(noUnit, '')) &&
+  isForeignUnit(unitAtEnd.exec(answer.slice(-60))?.[2], question)
+
+function verdictOn(
+  truth: MathTruth,
+  statement: Statement | Unstated,
+  how: Comparison,
+  question: string,
+): MathVerdict {
   if ('reason' in statement) return { decision: null, extracted: null, reason: statement.reason }
+  const { words, expression } = statement
+  // A last number without its unit is read with the words behind it.
+  const counted = unitAtEnd.exec(words.slice(-60))?.[1] === expression ? words : (expression ?? words)
+  if (hasForeignUnit(truth.text, counted, question))
+    return { decision: null, extracted: statement.expression?.slice(0, 500) ?? null, reason: 'unequal' }
   const { decision, reason } = sameAs(truth, statement, how)
   return { decision, extracted: (statement.expression ?? statement.words).slice(0, 500) || null, reason }
 }
