@@ -75,6 +75,8 @@ def test_trl(recorder: Recorder, tmp_path: Path) -> None:
         },
         TURNS[-1],
     ]
+    # What `environment_factory` made: reward functions get its instances beside the columns.
+    trainer.environments = [SimpleNamespace(reset=lambda: None)]
     trainer._calculate_rewards(rows, prompts, [turns], [[1]])
     recorder.check("trl", "trl")
 
