@@ -45,6 +45,9 @@ const judge = await scriptedServer(
 )
 t.teardown(() => judge.kill())
 
+const others = await Promise.all([0, 1].map(() => scriptedServer((seen) => completion(seen, '1'), ['judge'])))
+t.teardown(() => Promise.all(others.map((other) => other.kill())))
+
 const model = (more: object = {}) => ({
   model: 'judge',
   instances: [judge.url],
@@ -69,6 +72,11 @@ const app = await testApp(
         openai: model({ cache: 'never', backend: 'openai' }),
         short: model({ cache: 'never', max_prompt_tokens: 400, on_long_prompt: 'truncate_middle' }),
         together: model({ cache: 'never', batch: { generate: true } }),
+        near: model({
+          cache: 'never',
+          instances: [judge, ...others].map(({ url }) => url),
+          balance: 'prefix_affinity',
+        }),
       },
     },
     sees: judged('sees'),
@@ -80,6 +88,7 @@ const app = await testApp(
     openai: judged('sees', { model: 'openai' }),
     short: judged('sees', { model: 'short' }),
     together: judged('sees', { model: 'together' }),
+    near: judged('sees', { model: 'near' }),
     whole: judged('whole'),
     blind: judged('sees', { ignore: 'image' }),
     scalar: judged('scalar'),
@@ -377,6 +386,30 @@ t.test('cached answers and shared calls are those of the same image', async (t) 
   t.equal(judge.seen.length, before + 2, 'cache')
   await send({ reward: 'cached', samples: [row(png(40, 30, 1))] })
   t.equal(judge.seen.length, before + 3, 'another image of the same size')
+})
+
+t.test('questions with images never share a call', async (t) => {
+  const before = judge.seen.length
+  const images = Array.from({ length: 16 }, (_, at) => imagePart(dataUrl(png(40, 30, at))))
+  await send({ reward: 'together', samples: images.map((part) => ({ prompt: ask(part), response: 'a' })) })
+  const paths = judge.seen.slice(before).map(({ path }) => path)
+  t.strictSame(paths, Array(16).fill('/v1/chat/completions'))
+})
+
+t.test('with prefix_affinity, questions about an image go to the server that has seen it', async (t) => {
+  const servers = [judge, ...others]
+  const asked = async (width: number, response: string) => {
+    const before = servers.map(({ seen }) => seen.length)
+    await one('near', { prompt: ask(imagePart(dataUrl(png(width, 30))), text('What?')), response })
+    return servers.findIndex(({ seen }, at) => seen.length > (before[at] ?? 0))
+  }
+  const chosen: number[] = []
+  for (let width = 1; width <= 12; width += 1) {
+    const first = await asked(width, 'a')
+    t.equal(await asked(width, 'b'), first)
+    chosen.push(first)
+  }
+  t.ok(new Set(chosen).size > 1, `images are spread: ${chosen}`)
 })
 
 t.test('a long text is cut to what the images leave of the prompt, and images never are', async (t) => {
