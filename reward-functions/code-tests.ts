@@ -105,6 +105,8 @@ export default defineProgramReward({
     lcb_style: z.enum(lcbStyles).default('chat'),
     /** Pays less for a slow program, as Open-Instruct's `code_apply_perf_penalty`, in mode `published`. */
     perf_penalty: z.boolean().default(false),
+    /** Language of the programs. Other languages than Python have only tests of standard input; the sandbox's `languages` must name them. */
+    language: z.enum(['python', 'cpp', 'javascript']).default('python'),
     /** `all`: 1 if every test passes. `share`: the share that passes. */
     score: z.enum(['all', 'share']).default('all'),
     /** Pays the share only from this one on; below it 0. Goes with `score: share`, and with Open-Instruct's grader. */
@@ -140,6 +142,7 @@ export default defineProgramReward({
   parts: ['compiled', 'passed'],
   rm_preprocess({ sample, truth, options }) {
     if (options.mode === 'published') {
+      if (options.language !== 'python') throw new BadSample('mode: published runs only Python')
       const made = publishedExecution(sample.response, truth, options)
       if (made) return made
       throw new BadSample(
@@ -147,12 +150,15 @@ export default defineProgramReward({
       )
     }
     const { limit_s: limit = 10 } = options
-    const program = programIn(sample.response, 'python', options)
+    const { language } = options
+    const program = programIn(sample.response, language, options)
     const tests = testsOf(truth, options)
+    if (language !== 'python' && tests.cases.some((one) => !('stdin' in one)))
+      throw new BadSample(`tests that call a function or hold statements are for Python, not for ${language}`)
     if (program === null)
       return { value: 0 - options.format_penalty, parts: { compiled: 0, passed: 0 }, flags: ['no_code'] }
     return {
-      language: 'python',
+      language,
       program: withAhead(tests.ahead, program),
       setup: tests.setup ?? tests.ahead,
       cases: chosen(tests.cases, options.tests),

@@ -2,7 +2,12 @@
 
 import type { Json } from '../core/sample/sample.ts'
 
-/** How one case is given to the program. Each case runs in a process of its own. */
+/** Languages of programs. A sandbox runs Python, and the others where its `languages` names them. */
+export const programLanguages = ['python', 'cpp', 'javascript'] as const
+/** A language of programs. */
+export type ProgramLanguage = (typeof programLanguages)[number]
+
+/** How one case is given to the program. Each case runs in a process of its own. Cases other than `stdin` are Python's. */
 export type CaseInput =
   /** The program reads this text from standard input. */
   | { readonly stdin: string }
@@ -49,7 +54,8 @@ export interface ProgramLimits {
 
 /** What rm_preprocess of a program reward returns. */
 export interface Execution {
-  readonly language: 'python'
+  /** `cpp`: one file of C++17, compiled once. `javascript`: for Node, a CommonJS script or an ES module. */
+  readonly language: ProgramLanguage
   readonly program: string
   /** Python statements that run before expressions of `expected.python`; none by default. */
   readonly setup?: string

@@ -54,6 +54,7 @@ export type {
   ExecutionResult,
   Expected,
   ProgramCase,
+  ProgramLanguage,
   ProgramLimits,
 } from './execution.ts'
 export { type FinalAnswer, finalAnswer, type Thinking } from './final-answer.ts'

@@ -50,8 +50,10 @@ export function lastFence(response: string): string | null {
   return text === null ? null : (fencesOf(text).at(-1)?.text ?? null)
 }
 
-const languages: Readonly<Record<'python', ReadonlySet<string>>> = {
+const languages = {
   python: new Set(['', 'python', 'python3', 'py', 'py3']),
+  cpp: new Set(['', 'cpp', 'c++', 'cc', 'cxx', 'cpp17', 'c++17', 'cpp20', 'c++20']),
+  javascript: new Set(['', 'javascript', 'js', 'node', 'nodejs', 'mjs', 'cjs']),
 }
 
 /** Which fence holds the program. `only`: there must be one. `none`: the whole response is the program. */
@@ -70,7 +72,7 @@ export const programFences = ['last', 'first', 'only', 'none'] as const
  */
 export function programIn(
   response: string,
-  language: 'python',
+  language: keyof typeof languages,
   {
     fence = 'last',
     bare = false,

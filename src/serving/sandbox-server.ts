@@ -113,6 +113,13 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
     if (bytes === null) return refused(413, 'too_large', `a body may have ${maxBodyBytes} bytes`)
     const execution = await executionOf(bytes)
     if (typeof execution === 'string') return refused(400, 'bad_request', execution)
+    const { languages } = options.sandbox
+    if (!languages.includes(execution.language))
+      return refused(
+        400,
+        'no_language',
+        `this server runs ${languages.join(', ')}; start it with --languages`,
+      )
     const client = new AbortController()
     response.once('close', () => client.abort())
     if (response.destroyed) client.abort()

@@ -6,6 +6,13 @@ import { cannotListen } from './listening.ts'
 
 const loopback = /^(?:localhost|127(?:\.\d+){3}|::1)$/
 
+function languagesIn(list: string, known: readonly string[]): readonly string[] {
+  const names = list.split(',').map((name) => name.trim())
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown === undefined) return names
+  throw misused(`there is no language '${unknown}'; there are ${known.join(', ')}`)
+}
+
 /** Exit code 0 after a signal, once the programs that run have ended. */
 export const command = defineCommand({
   name: 'sandbox',
@@ -36,6 +43,9 @@ confined. Write its address into gateway.yaml: sandboxes: {fleet: {backend: rewa
     }),
     'max-body-mb': whole('MB', 'size of a program with its cases', { low: 1, high: 1024, or: 64 }),
     python: text('COMMAND', 'the interpreter, 3.9 or later', { or: 'python3' }),
+    languages: text('LIST', 'languages of programs, with commas between: python, cpp, javascript', {
+      or: 'python',
+    }),
     unconfined: flag('confines nothing: only for programs that you trust'),
     'grace-s': whole('SECONDS', 'how long programs that run may finish after a signal', {
       low: 0,
@@ -49,7 +59,7 @@ confined. Write its address into gateway.yaml: sandboxes: {fleet: {backend: rewa
       throw misused(
         `${host} can be reached from other machines, so programs need a key: name its environment variable with --key-env`,
       )
-    const [{ openSandboxServer }, { readKeys }, { localConfig }] = await Promise.all([
+    const [{ openSandboxServer }, { readKeys }, { localConfig, programLanguages }] = await Promise.all([
       import('../../serving/sandbox-server.ts'),
       import('../../scoring/gateway/keys.ts'),
       import('../../scoring/sandboxes/sandbox-config.ts'),
@@ -62,6 +72,7 @@ confined. Write its address into gateway.yaml: sandboxes: {fleet: {backend: rewa
       port,
       sandbox: localConfig.parse({
         python,
+        languages: languagesIn(values.languages, programLanguages),
         isolation: values.unconfined ? 'unconfined' : 'auto',
         ...(programs !== undefined && { programs }),
       }),

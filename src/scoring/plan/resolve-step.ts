@@ -9,6 +9,7 @@ import {
   type ModelConfig,
   noGuard,
 } from '../models/interface/model-config.ts'
+import type { SandboxConfig } from '../sandboxes/sandbox-config.ts'
 import type { ConfigPath } from './config-text.ts'
 import type { RewardReport } from './configs.ts'
 import { compileCondition, type Expression, type KnownStep } from './expression.ts'
@@ -24,8 +25,8 @@ export interface StepContext {
   /** Seconds of a request whose reward names none (`limits.deadline_s`). */
   readonly deadlineSeconds: number
   readonly models: ReadonlyMap<string, ModelConfig | null>
-  /** Names of the sandboxes in gateway.yaml. */
-  readonly sandboxes: readonly string[]
+  /** The sandboxes in gateway.yaml. */
+  readonly sandboxes: Readonly<Record<string, SandboxConfig>>
   /** The steps above this one, which `when` may use. */
   readonly above: ReadonlyMap<string, KnownStep>
   /** Names of all steps of the reward. */
@@ -46,6 +47,7 @@ export function resolveStep(
   const models = findModels(step, found?.description ?? null, at, around.models, report)
   if (found) checkSettings(step, found, at, report)
   if (found) checkProgramTime(step, found, at, around)
+  if (found) checkLanguage(step, found, at, around)
   const after = [step.after ?? []].flat()
   checkAfter(after, at, around)
   checkWeight(step.weight, at, report)
@@ -220,9 +222,10 @@ function findSandbox(
   { sandbox }: Partial<StepConfig>,
   description: FunctionDescription | null,
   at: ConfigPath,
-  { sandboxes, report }: StepContext,
+  { sandboxes: known, report }: StepContext,
 ): string | null {
   if (description === null) return null
+  const sandboxes = Object.keys(known)
   const { name, kind } = description
   if (kind !== 'program') {
     if (sandbox !== undefined)
@@ -268,6 +271,24 @@ function checkProgramTime(
   report.add(
     [...at, 'options'],
     `a program's tests may take ${total} s (total_s), but ${name} is ${seconds} s; lower total_s or raise ${name}`,
+  )
+}
+
+/** Reports a language that the sandbox does not have. */
+function checkLanguage(
+  { sandbox = '' }: Partial<StepConfig>,
+  { description, bound }: StepFunction,
+  at: ConfigPath,
+  { sandboxes, report }: StepContext,
+): void {
+  if (description.kind !== 'program' || bound === null || !Object.hasOwn(sandboxes, sandbox)) return
+  const { language } = bound.options as { readonly language?: unknown }
+  const languages: readonly unknown[] = sandboxes[sandbox]?.languages ?? []
+  if (typeof language !== 'string' || languages.includes(language)) return
+  const wanted = [...languages, language].join(', ')
+  report.add(
+    [...at, 'options', 'language'],
+    `the sandbox '${sandbox}' runs ${languages.join(', ')}; write 'languages: [${wanted}]' under it in gateway.yaml`,
   )
 }
 

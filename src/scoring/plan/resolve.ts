@@ -71,7 +71,7 @@ async function resolveReward(
   functions: FunctionHost,
   report: RewardReport,
 ): Promise<Plan | null> {
-  const sandboxes = Object.keys(gateway.sandboxes)
+  const { sandboxes } = gateway
   const { deadline_s: deadlineSeconds } = gateway.limits
   checkNames(written, report)
   const found = await Promise.all(

@@ -1,5 +1,12 @@
+import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import type { CaseResult, Execution, ExecutionResult, ProgramCase } from '../../contract/execution.ts'
+import type {
+  CaseResult,
+  Execution,
+  ExecutionResult,
+  ProgramCase,
+  ProgramLanguage,
+} from '../../contract/execution.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure } from '../../core/sample/sample.ts'
@@ -23,6 +30,8 @@ const mostRuns = 10_000
 /** Seconds by the clock that a zygote may be late beyond a case's own limit. */
 const graceSeconds = 5
 const compileSeconds = 30
+/** zygote.py ends a compiler of C++ after 10 seconds of CPU, and gives up after 60 by the clock. */
+const cppCompileSeconds = 75
 /** Zygotes that one program may break before its sample fails. */
 const mostTries = 2
 
@@ -79,6 +88,7 @@ export class LocalSandbox implements Sandbox {
     try {
       const greeting = await this.#limited(zygote, zygote.greeting(), compileSeconds)
       if (this.#config.isolation === 'auto') checkLevel(greeting)
+      checkLanguages(greeting)
       this.#idle.push({ zygote, runs: 0 })
       zygote.hold(false)
       return greeting
@@ -121,6 +131,9 @@ export class LocalSandbox implements Sandbox {
 
   /** Runs a program on its cases. Never rejects. */
   async run(request: ProgramRequest): Promise<ProgramOutcome> {
+    const { language } = request.execution
+    if (!this.#config.languages.includes(language))
+      return { failure: withoutLanguage(this.#name, language, this.#config.languages) }
     const came = this.#clock.now()
     const turn = await this.#turn(request)
     if (turn === 'ended') return { failure: endedEarly(request) }
@@ -209,6 +222,7 @@ export class LocalSandbox implements Sandbox {
       if (slot.runs < 0) {
         const greeting = await this.#limited(zygote, zygote.greeting(), compileSeconds)
         if (this.#config.isolation === 'auto') checkLevel(greeting)
+        checkLanguages(greeting)
         slot.runs = 0
       }
       const result = await this.#cases(zygote, execution)
@@ -243,12 +257,17 @@ export class LocalSandbox implements Sandbox {
 
   async #cases(
     zygote: Zygote,
-    { program, setup = '', cases, limits = {}, stop, report = 'verdicts' }: Execution,
+    { language, program, setup = '', cases, limits = {}, stop, report = 'verdicts' }: Execution,
   ): Promise<ExecutionResult> {
     const wanted = await this.#evaluated(zygote, setup, cases)
     const { wallSeconds, totalSeconds, message } = limitsOf(limits)
-    const begun = zygote.exchange({ program, ...message })
-    const { compiled } = (await this.#limited(zygote, begun, compileSeconds)) as Compiled
+    const begun = zygote.exchange({
+      program,
+      ...message,
+      ...(language !== 'python' && nativeOf(language, program)),
+    })
+    const seconds = language === 'cpp' ? cppCompileSeconds : compileSeconds
+    const { compiled } = (await this.#limited(zygote, begun, seconds)) as Compiled
     if (!compiled) return { compiled: false, cases: [] }
     const results: CaseResult[] = []
     const until = this.#clock.now() + totalSeconds * 1000
@@ -305,10 +324,16 @@ export class LocalSandbox implements Sandbox {
   }
 
   #start(): Zygote {
-    const { python, isolation } = this.#config
-    return new Zygote(python, isolation === 'auto' ? 'namespaces' : 'none')
+    const { python, isolation, languages } = this.#config
+    const others = languages.filter((name) => name !== 'python')
+    return new Zygote(python, isolation === 'auto' ? 'namespaces' : 'none', others)
   }
 }
+
+const nativeOf = (language: ProgramLanguage, program: string) => ({
+  language,
+  ...(language === 'cpp' && { key: createHash('sha256').update(program).digest('hex') }),
+})
 
 /** What zygote.py answers to a program. */
 interface Compiled {
@@ -324,15 +349,37 @@ function checkLevel({ level, missing, open }: Greeting): void {
   )
 }
 
+function checkLanguages({ absent }: Greeting): void {
+  const [first] = Object.entries(absent)
+  if (first === undefined) return
+  const [name, why] = first
+  const needs = name === 'cpp' ? 'g++ with static libraries' : 'Node 18 or later'
+  throw new GatewayError(
+    'RG_CONFIG_INVALID',
+    `programs in ${name} cannot be run: ${why}; install ${needs}, or take ${name} out of \`languages\``,
+  )
+}
+
+/** The failure of a program in a language that a sandbox does not have. */
+export const withoutLanguage = (
+  sandbox: string,
+  language: string,
+  languages: readonly string[],
+): Failure => ({
+  kind: 'sandbox_unreachable',
+  retryable: false,
+  detail: `the sandbox '${sandbox}' runs ${languages.join(', ')}; add '${language}' to its \`languages\``,
+})
+
 /** How programs are confined, in words. */
-function confinementText({ level, open, missing, python }: Greeting): string {
+function confinementText({ level, open, missing, python, languages }: Greeting): string {
   const how = {
     namespaces: 'programs run in namespaces of their own, with Landlock and seccomp',
     landlock: `programs run with Landlock and seccomp (${missing.join('; ')})`,
     none: 'PROGRAMS ARE NOT CONFINED: they may do what the user of the gateway may',
   }[level]
   const closed = level === 'none' || open.length > 0 ? '' : '; network, files and other processes are closed'
-  return `${how}${closed}; Python ${python}`
+  return `${how}${closed}; ${[`Python ${python}`, ...Object.values(languages)].join(', ')}`
 }
 
 const broken: Failure = {

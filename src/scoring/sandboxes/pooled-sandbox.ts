@@ -10,7 +10,7 @@ import { EndpointRegistry, type MemberOwner } from '../models/pool/endpoint-regi
 import { InstancePool } from '../models/pool/pool.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
 import { NoExpectedValue } from './case-result.ts'
-import { endedEarly } from './local-sandbox.ts'
+import { endedEarly, withoutLanguage } from './local-sandbox.ts'
 import type {
   Confinement,
   ProgramOutcome,
@@ -104,6 +104,9 @@ export class PooledSandbox implements Sandbox {
 
   async run(request: ProgramRequest): Promise<ProgramOutcome> {
     const { clock } = this.#parts
+    const { language } = request.execution
+    const { languages } = this.#config
+    if (!languages.includes(language)) return { failure: withoutLanguage(this.#name, language, languages) }
     if (request.signal.aborted || clock.now() >= request.deadline) return { failure: endedEarly(request) }
     const stop = new CancelToken()
     const began = clock.now()

@@ -34,6 +34,7 @@ export interface SandboxBackend {
 
 /** Seconds that compiling may take. */
 const compileSeconds = 30
+const cppCompileSeconds = 75
 
 /** Servers that `reward-gateway sandbox` starts: a program with all of its cases is one request. */
 export const ownServers: SandboxBackend = {
@@ -50,7 +51,9 @@ export const ownServers: SandboxBackend = {
     ask({
       path: '/v1/execute',
       body: JSON.stringify(writeExecution(execution)),
-      seconds: (execution.limits?.totalSeconds ?? 60) + compileSeconds,
+      seconds:
+        (execution.limits?.totalSeconds ?? 60) +
+        (execution.language === 'cpp' ? cppCompileSeconds : compileSeconds),
       read: (reply) => readResult(reply, execution),
     }),
 }

@@ -4,11 +4,12 @@ Needs CPython 3.9 or newer on Linux (x86-64 or arm64), no root and no package. M
 output: four bytes of length (big endian), then JSON. The first message says how programs are confined:
 
     {"level": "namespaces" | "landlock" | "none", "missing": ["why a better level does not hold"], "open": ["what is
-     open at this level"], "python": "3.11.2"}
+     open at this level"], "python": "3.11.2", "languages": {"cpp": "g++ 12.2.0"}, "absent": {"javascript": "why"}}
 
 Then the other side sends, and waits for each answer:
 
-    {"program": source, "memory_mb": 1024, "cpu_s": 10, "wall_s": 10, "output_bytes": 1048576}
+    {"program": source, "memory_mb": 1024, "cpu_s": 10, "wall_s": 10, "output_bytes": 1048576}, with "language": "cpp" |
+        "javascript", whose cases have only "stdin", and "key": a hash of a C++ source, which is then compiled once
         -> {"compiled": true} | {"compiled": false, "message": "..."}
     {"stdin": "text"} | {"call": "name", "args": "a JSON list"} | {"value": "expression"} |
     {"check": "statements", "gives": "any text"}
@@ -76,8 +77,9 @@ STDERR_KEPT = 4_096
 
 # Exit codes by which a case tells how it ended. A program can end with them too, which makes it fail by another name.
 EXCEPTION, NO_MEMORY, MISSING = 241, 242, 243
-# By which a template tells that the other side has gone.
-NO_MORE = 4
+NOBODY = 65534
+# By which a template tells that the other side has gone, and that the machine was too busy to compile.
+NO_MORE, TOO_BUSY = 4, 5
 ENDS = {0: "ok", EXCEPTION: "exception", NO_MEMORY: "memory", MISSING: "missing"}
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -85,6 +87,8 @@ libc.syscall.restype = ctypes.c_long
 
 
 KILL_SIGNAL = int(signal.SIGKILL)
+# native_programs.py, and the languages of it that can be used.
+native, languages = None, None
 
 
 def call(result, what):
@@ -136,7 +140,7 @@ def send_text(text):
 # --- Namespaces: no other process, no network, and of the file system only what the interpreter reads -------------
 
 NEW_ALL = 0x10000000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x00020000 | 0x04000000  # user pid net ipc mount uts
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
@@ -182,8 +186,9 @@ def enter_namespaces():
     os.close(told)
 
 
-def mount(source, target, kind, flags):
-    call(libc.mount(source and source.encode(), target.encode(), kind and kind.encode(), ctypes.c_ulong(flags), None), f"mount {target}")
+def mount(source, target, kind, flags, data=None):
+    text = [part and part.encode() for part in (source, target, kind, data)]
+    call(libc.mount(text[0], text[1], text[2], ctypes.c_ulong(flags), text[3]), f"mount {target}")
 
 
 def change_root():
@@ -200,8 +205,13 @@ def change_root():
             os.symlink(os.readlink(path), root + path)
         elif not os.path.isdir(root + path):
             bind(path, root + path, is_folder=True)
-    for path in devices():
-        bind(path, root + path, is_folder=False)
+    for path in [*devices(), *(languages.files() if languages else [])]:
+        if not os.path.exists(root + path):
+            bind(path, root + path, is_folder=False)
+    if languages:
+        # For compilers. Landlock keeps programs out.
+        os.makedirs(root + "/tmp")
+        mount("tmpfs", root + "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=512m,mode=700")
     os.close(old)
     os.chdir(root)
     call(libc.syscall(PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
@@ -223,10 +233,11 @@ def bind(source, target, is_folder):
 # --- Landlock: files are read below a few folders only, no TCP, no signal to another process ----------------------
 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
-READ_FILE, READ_DIR = 1 << 2, 1 << 3
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_FILE, TRUNCATE = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 14
 
 
-def landlock_rules():
+def landlock_rules(executables=(), writable=None):
     """A file descriptor of the rules, or None where the kernel has no Landlock."""
     version = libc.syscall(LANDLOCK_CREATE, None, 0, 1)
     if version < 1:
@@ -235,14 +246,25 @@ def landlock_rules():
     attributes = struct.pack("QQQ", files, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
     attributes = attributes[: 24 if version >= 6 else 16 if version >= 4 else 8]
     rules = call(libc.syscall(LANDLOCK_CREATE, attributes, len(attributes), 0), "landlock")
-    for path in readable_paths() + devices():
+
+    def allow(path, access):
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        access = READ_FILE | READ_DIR if os.path.isdir(path) else READ_FILE
+        access &= files if os.path.isdir(path) else files & (EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE)
         call(libc.syscall(LANDLOCK_ADD, rules, 1, struct.pack("=Qi", access, fd), 0), f"landlock {path}")
         os.close(fd)
-    moved = fcntl.fcntl(rules, fcntl.F_DUPFD, RULES_FD)
-    os.close(rules)
-    return moved
+
+    for path in readable_paths() + devices():
+        allow(path, READ_FILE | READ_DIR)
+    for path in executables:
+        allow(path, READ_FILE | READ_DIR | EXECUTE)
+    if writable is not None:
+        allow(writable, READ_FILE | READ_DIR | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_FILE | TRUNCATE)
+    return rules
+
+
+def restrict(rules, syscall=libc.syscall):
+    if rules is not None:
+        call(syscall(LANDLOCK_RESTRICT, rules, 0), "landlock")
 
 
 # --- seccomp: the system calls of a program that computes ----------------------------------------------------------
@@ -292,8 +314,8 @@ LOAD, EQUAL, AND_SET, RETURN, AT_LEAST = 0x20, 0x15, 0x45, 0x06, 0x35
 ALLOW, KILL, REFUSE, ABSENT = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
 
 
-def seccomp_program():
-    """The filter's instructions, and the offsets at which each process puts its own number.
+def seccomp_program(more, forks):
+    """The filter's instructions, and the offsets at which each process puts its own number. `more`: calls besides.
 
     A search tree over the calls' numbers: loading a filter costs its length times the number of calls otherwise.
     """
@@ -302,9 +324,10 @@ def seccomp_program():
     for numbers, argument, values in BY_ARGUMENT.values():
         allowed = [line for value in values for line in ((EQUAL, 0, 1, value), (RETURN, 0, 0, ALLOW))]
         bodies[numbers[column]] = [(LOAD, 0, 0, 16 + 8 * argument), *allowed, (RETURN, 0, 0, REFUSE)]
+    bodies.update({numbers[column]: [(RETURN, 0, 0, ALLOW)] for numbers in more.values() if numbers[column] is not None})
     bodies[CLONE[column]] = [
         (LOAD, 0, 0, 16), (AND_SET, 0, 1, CLONE_NEW_ANY), (RETURN, 0, 0, REFUSE),
-        (AND_SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE),
+        (AND_SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, ALLOW if forks else REFUSE),
     ]
     bodies[CLONE3[column]] = [(RETURN, 0, 0, ABSENT)]
     if column == 0:
@@ -338,8 +361,24 @@ def search_tree(ranges):
     return [(AT_LEAST, len(below), 0, ranges[middle][0]), *below, *above]
 
 
-class Filter(ctypes.Structure):
+class FilterCode(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+
+
+class SystemCallFilter:
+    """A filter that any process can install. `forks`: it may make processes."""
+
+    def __init__(self, more=None, forks=False):
+        packed, own = seccomp_program(more or {}, forks)
+        self.code = ctypes.create_string_buffer(packed, len(packed))
+        self.filter = ctypes.byref(FilterCode(len(packed) // 8, ctypes.addressof(self.code)))
+        self.put_number = [(struct.Struct("I").pack_into, self.code, offset) for offset in own]
+
+    def install(self, prctl=libc.prctl):
+        pid = os.getpid()
+        for put, code, offset in self.put_number:
+            put(code, offset, pid)
+        call(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, self.filter), "seccomp")
 
 
 # --- A case ------------------------------------------------------------------------------------------------------
@@ -351,13 +390,13 @@ class Confinement:
     def __init__(self, level, own_bytes):
         self.level = level
         self.own_bytes = own_bytes
-        self.rules = landlock_rules() if level != "none" else None
-        self.filter = None
+        self.rules, self.filter = None, None
         if level != "none":
-            packed, own = seccomp_program()
-            self.code = ctypes.create_string_buffer(packed, len(packed))
-            self.filter = ctypes.byref(Filter(len(packed) // 8, ctypes.addressof(self.code)))
-            self.put_number = [(struct.Struct("I").pack_into, self.code, offset) for offset in own]
+            rules = landlock_rules()
+            if rules is not None:
+                self.rules = fcntl.fcntl(rules, fcntl.F_DUPFD_CLOEXEC, RULES_FD)
+                os.close(rules)
+            self.filter = SystemCallFilter()
 
     def enter_template(self):
         """What a template gives up for itself and for the cases that it forks."""
@@ -376,19 +415,16 @@ class Confinement:
             wanted.append((resource.RLIMIT_FSIZE, 0, 0))
         return [(name, lowered(name, soft, hard)) for name, soft, hard in wanted]
 
-    def enter(self, limits, set_limit=resource.setrlimit, prctl=libc.prctl, syscall=libc.syscall):
+    def enter(self, limits, set_limit=resource.setrlimit):
         """What the process of a case gives up before it runs the program."""
         for name, limit in limits:
             set_limit(name, limit)
         if self.filter is None:
             return
         if self.rules is not None:
-            call(syscall(LANDLOCK_RESTRICT, RULES_FD, 0), "landlock")
-            os.close(RULES_FD)
-        pid = os.getpid()
-        for put, code, offset in self.put_number:
-            put(code, offset, pid)
-        call(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, self.filter), "seccomp")
+            restrict(self.rules)
+            os.close(self.rules)
+        self.filter.install()
 
 
 def lowered(name, soft, hard):
@@ -405,8 +441,8 @@ def drop_privileges():
     if os.getuid() == 0:
         try:
             os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
         except OSError:
             pass  # a container without these capabilities
     header, nothing = struct.pack("Ii", 0x20080522, 0), bytes(24)
@@ -415,6 +451,9 @@ def drop_privileges():
 
 class Program:
     """A compiled program, with what its cases have in common."""
+
+    # What a program writes to standard error when a signal ends it for want of memory.
+    out_of_memory = ()
 
     def __init__(self, code, message, confinement):
         self.code = code
@@ -425,6 +464,10 @@ class Program:
         module.__dict__.update(known_names)
         sys.modules["__main__"] = module
         self.names = module.__dict__
+
+    def enter(self, given, out, err, res, case):
+        """Turns a fork into the process of a case. Does not return."""
+        enter_case(given, out, err, res, self, case)
 
 
 def run_case(program, case):
@@ -442,7 +485,7 @@ def run_case(program, case):
     child = os.fork()
     if child == 0:
         try:
-            enter_case(given, out, err, res, program, case)
+            program.enter(given, out, err, res, case)
         finally:
             os._exit(255)
     for fd in (given, out, err, res):
@@ -503,7 +546,7 @@ def outcome(broken, status, usage, stdout, stderr, result, program, wall, quote=
     elif code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= program.cpu_s):
         ended = "time"
     elif code < 0:
-        ended = "signal"
+        ended = "memory" if any(mark in stderr for mark in program.out_of_memory) else "signal"
     else:
         ended = ENDS.get(code, "exit")
     value = ""
@@ -520,7 +563,7 @@ def outcome(broken, status, usage, stdout, stderr, result, program, wall, quote=
 # --- Inside the process of a case --------------------------------------------------------------------------------
 
 
-def enter_case(given, out, err, res, program, case, prctl=libc.prctl, flush=None):
+def enter_case(given, out, err, res, program, case, prctl=libc.prctl):
     # Everything that is needed after the program has run is bound before it, and the program cannot reach it by name.
     leave, write, format_error, threads, exit_calls = os._exit, write_all, traceback.format_exc, _thread._count, threading
     dumps, to_encode, own_file, names, stdout, stderr = json.dumps, encode, __file__, program.names, sys.stdout, sys.stderr
@@ -668,6 +711,8 @@ def serve_program(message, confinement, compiled):
         return False
     libc.prctl(PR_SET_PDEATHSIG, KILL_SIGNAL, 0, 0, 0)
     confinement.enter_template()
+    if "language" in message:
+        return serve_native(message, compiled)
     _, most_memory = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_CPU, (10, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_AS, lowered(resource.RLIMIT_AS, confinement.own_bytes + COMPILER_BYTES, most_memory))
@@ -684,6 +729,23 @@ def serve_program(message, confinement, compiled):
     del message["program"]
     program = Program(code, message, confinement)
     gc.freeze()
+    return serve_cases(program)
+
+
+def serve_native(message, compiled):
+    """The same for other languages than Python. Tells the key of what it compiled too."""
+    try:
+        program = languages.program_of(message)
+    except native.DoesNotCompile as problem:
+        os.write(compiled, b"x")
+        send({"compiled": False, "message": str(problem)})
+        return True
+    os.write(compiled, b"x" + message.get("key", "").encode()[:128])
+    send_text('{"compiled":true}')
+    return serve_cases(program)
+
+
+def serve_cases(program):
     while True:
         case = receive()
         if case is None or "end" in case:
@@ -698,6 +760,8 @@ def serve(confinement):
     while True:
         waiting.poll()
         seen, compiled = os.pipe()
+        if languages:
+            languages.make_slot()
         child = os.fork()
         if child == 0:
             try:
@@ -707,14 +771,18 @@ def serve(confinement):
             os._exit(1)
         os.close(compiled)
         _, status = os.waitpid(child, 0)
-        has_answered = os.read(seen, 1)
+        has_answered = os.read(seen, 256)
         os.close(seen)
-        if status == 0:
+        if languages:
+            languages.keep(has_answered[1:].decode())
+        code = os.waitstatus_to_exitcode(status)
+        if code == 0:
             continue
-        if os.waitstatus_to_exitcode(status) == NO_MORE:
+        if code == NO_MORE:
             return
-        if has_answered:
-            # The other side may wait for an answer whose place in the stream nobody knows. It starts another server.
+        if has_answered or code > 0:
+            # Not the program's fault, or the other side may wait for an answer whose place in the stream nobody knows. It
+            # starts another server.
             os._exit(3)
         send({"compiled": False, "message": "the compiler did not survive the program"})
 
@@ -795,11 +863,22 @@ def open_streams():
     for fd in (0, 1, 2):
         os.dup2(silent, fd)
     os.close(silent)
-    sys.argv = ["program.py"]
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def load_languages(names):
+    """Other languages than Python, of the file beside this one. None if none is wanted."""
+    if not names:
+        return None, None
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native_programs.py")
+    module = type(sys)("native_programs")
+    with open(path, encoding="utf-8") as file:
+        exec(compile(file.read(), path, "exec"), module.__dict__)
+    return module, module.Languages(names)
+
+
 def main():
+    global native, languages
     # Whatever runs ends with the process that asked for it.
     libc.prctl(PR_SET_PDEATHSIG, KILL_SIGNAL, 0, 0, 0)
     wanted = sys.argv[1] if len(sys.argv) > 1 else "namespaces"
@@ -808,15 +887,19 @@ def main():
         # The main thread's stack can grow by as much as was allowed when the interpreter started.
         lower_to = STACK if hard == resource.RLIM_INFINITY else min(STACK, hard)
         resource.setrlimit(resource.RLIMIT_STACK, (lower_to, hard))
-        os.execv(sys.executable, [sys.executable, "-I", "-S", os.path.abspath(__file__), wanted, "stack"])
+        os.execv(sys.executable, [sys.executable, "-I", "-S", os.path.abspath(__file__), *sys.argv[1:], "stack"])
     threading.stack_size(8 << 20)
+    native, languages = load_languages([name for name in ("cpp", "javascript") if name in sys.argv])
     open_streams()
     confinement, open_doors, missing = confine(wanted)
+    versions = languages.open(confinement) if languages else {}
     gc.collect()
     gc.freeze()
     gc.disable()
+    sys.argv = ["program.py"]
     version = ".".join(map(str, sys.version_info[:3]))
-    send({"level": confinement.level, "missing": missing, "open": open_doors, "python": version})
+    about = {"languages": versions, "absent": languages.problems if languages else {}}
+    send({"level": confinement.level, "missing": missing, "open": open_doors, "python": version, **about})
     serve(confinement)
 
 

@@ -13,6 +13,9 @@ export interface Greeting {
   readonly open: readonly string[]
   /** Version of Python. */
   readonly python: string
+  /** Versions of the other languages, and why those that were wanted cannot be used. */
+  readonly languages: Readonly<Record<string, string>>
+  readonly absent: Readonly<Record<string, string>>
 }
 
 /** The path of zygote.py. */
@@ -39,9 +42,10 @@ export class Zygote {
   #waiting: { resolve(answer: unknown): void; reject(error: Error): void } | null = null
   #gone: ZygoteGone | null = null
 
-  constructor(python: string, wanted: Level) {
+  /** `languages`: those besides Python. */
+  constructor(python: string, wanted: Level, languages: readonly string[]) {
     // An empty environment: nothing of the gateway's is there to be read. Symbols are bound once, and not in every process.
-    this.#process = spawn(python, ['-I', '-S', zygoteFile, wanted], {
+    this.#process = spawn(python, ['-I', '-S', zygoteFile, wanted, ...languages], {
       env: { PATH: process.env.PATH ?? '', LD_BIND_NOW: '1' },
       stdio: ['pipe', 'pipe', 'ignore'],
     })

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { CaseResult, Execution, ProgramCase } from '../../../src/contract/execution.ts'
+import type { CaseResult, Execution, ProgramCase, ProgramLanguage } from '../../../src/contract/execution.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { GatewayError } from '../../../src/core/errors.ts'
 import { LocalSandbox } from '../../../src/scoring/sandboxes/local-sandbox.ts'
@@ -291,6 +291,186 @@ t.test("under a container's profile, Landlock and seccomp confine alone", { skip
     t.equal(passed, false, what)
   }
   t.ok((await only(sandbox, 'print(1)', { stdin: '', expected: { stdout: '1' } })).passed, 'others run')
+})
+
+/** Reaches what it must not and prints the word, in one of these ways. One source: it is compiled once. */
+const cppEscapes = `
+  int way;
+  if (scanf("%d", &way) != 1) return 1;
+  if (way == 0) { FILE *f = fopen("/etc/passwd", "r"); char c; if (f && fread(&c, 1, 1, f) == 1) puts("escaped"); }
+  if (way == 1) { FILE *f = fopen("/tmp/x", "w"); if (f && fputs("x", f) >= 0 && fclose(f) == 0) puts("escaped"); }
+  if (way == 2) { pid_t child = fork(); if (child == 0) _exit(0); if (child > 0) puts("escaped"); }
+  if (way == 3) execl("/bin/echo", "echo", "escaped", (char *)0);
+  if (way == 4) { if (socket(AF_INET, SOCK_DGRAM, 0) >= 0) puts("escaped"); }
+  if (way == 5) { if (kill(getppid(), 0) == 0) puts("escaped"); }`
+const thread = `require('fs').readFileSync('/etc/passwd')\nconsole.log('escaped')`
+/** Programs in C++ and JavaScript that print the word if they reach what they must not, and their input. */
+const nativeEscapes: readonly (readonly [string, ProgramLanguage, string, string?])[] = [
+  ...[
+    'reads files',
+    'writes files',
+    'starts processes',
+    'starts programs',
+    'opens sockets',
+    'signals others',
+  ].map((what, way) => [what, 'cpp', cppEscapes, `${way}`] as const),
+  ['reads files', 'javascript', thread],
+  ['writes files', 'javascript', 'require("fs").writeFileSync("/tmp/x", "x")\nconsole.log("escaped")'],
+  [
+    'starts programs',
+    'javascript',
+    'require("child_process").execFileSync("/bin/true")\nconsole.log("escaped")',
+  ],
+  [
+    'starts programs by the binding',
+    'javascript',
+    'const { Process } = process.binding("process_wrap"), p = new Process()\nif (p.spawn({ file: "/bin/true", args: ["true"], stdio: [] }) === 0) console.log("escaped")',
+  ],
+  [
+    'opens sockets',
+    'javascript',
+    'const s = require("dgram").createSocket("udp4")\ns.send("x", 9, "127.0.0.1", (e) => { if (!e) console.log("escaped"); s.close() })',
+  ],
+  [
+    'reads files in a thread',
+    'javascript',
+    `new (require("worker_threads").Worker)(${JSON.stringify(thread)}, { eval: true }).on("error", () => {})`,
+  ],
+  ['signals others', 'javascript', 'process.kill(process.ppid, 0)\nconsole.log("escaped")'],
+]
+const cpp = (body: string) =>
+  `#include <cstdio>\n#include <signal.h>\n#include <sys/socket.h>\n#include <unistd.h>\nint main() { ${body} }`
+const native = (language: ProgramLanguage, program: string, stdin = '', expected = 'escaped') => ({
+  language,
+  program: language === 'cpp' && !program.includes('main') ? cpp(program) : program,
+  cases: [{ stdin, expected: { stdout: expected } }],
+})
+const languages: readonly ProgramLanguage[] = ['python', 'cpp', 'javascript']
+const withoutOthers = async (config: object = {}): Promise<string | false> =>
+  skip ||
+  open({ languages, ...config })
+    .open()
+    .then(() => false as const)
+    .catch((error: GatewayError) => error.message)
+
+t.test('C++ and JavaScript', { skip: await withoutOthers() }, async (t) => {
+  const sandbox = open({ languages })
+  const brief = { cpuSeconds: 1, wallSeconds: 3, memoryMb: 128 }
+  t.match((await sandbox.open()).text, /Python [\d.]+, g\+\+ [\d.]+, Node [\d.]+$/)
+  const ran = async (language: ProgramLanguage, program: string, stdin = '', expected = '', more = brief) => {
+    const outcome = await sandbox.run({
+      execution: { ...native(language, program, stdin, expected), limits: more },
+      ...soon(),
+    })
+    if ('failure' in outcome) throw new Error(outcome.failure.detail)
+    const { compiled, cases } = outcome.result
+    return compiled ? `${cases[0]?.ended} ${cases[0]?.passed}` : 'does not compile'
+  }
+  const table: readonly (readonly [ProgramLanguage, string, string, string, string])[] = [
+    [
+      'cpp',
+      '#include <bits/stdc++.h>\nint main() { int n; std::cin >> n; std::cout << n * 2; }',
+      '21',
+      '42',
+      'ok true',
+    ],
+    ['cpp', 'puts("41");', '', '42', 'ok false'],
+    ['cpp', 'return 3;', '', '', 'exit false'],
+    ['cpp', 'while (1);', '', '', 'time false'],
+    ['cpp', 'while (1) puts("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");', '', '', 'output false'],
+    ['cpp', '*(volatile int *)8 = 1;', '', '', 'signal false'],
+    [
+      'cpp',
+      '#include <vector>\nint main() { std::vector<int> v; while (1) v.push_back(1); }',
+      '',
+      '',
+      'memory false',
+    ],
+    ['cpp', 'int main( {', '', '', 'does not compile'],
+    ['cpp', '#include "/etc/passwd"\nint main() {}', '', '', 'does not compile'],
+    ['cpp', 'asm(".incbin \\"/etc/passwd\\""); int main() {}', '', '', 'does not compile'],
+    ['cpp', 'int a[1 << 28] = {1}; int main() {}', '', '', 'does not compile'],
+    ['cpp', '#include "program.cpp"\n#include "program.cpp"\nint main() {}', '', '', 'does not compile'],
+    ['cpp', 'asm(".rept 1000000000\\n nop\\n .endr"); int main() {}', '', '', 'does not compile'],
+    ['cpp', 'template <int N> struct A { A<N + 1> a; }; A<0> a; int main() {}', '', '', 'does not compile'],
+    [
+      'javascript',
+      'console.log(require("fs").readFileSync("/dev/stdin", "utf8") * 2)',
+      '21',
+      '42',
+      'ok true',
+    ],
+    [
+      'javascript',
+      'import { readFileSync } from "fs"\nconsole.log(readFileSync(0, "utf8") * 2)',
+      '21',
+      '42',
+      'ok true',
+    ],
+    ['javascript', 'process.stdin.on("data", (text) => console.log(text * 2))', '21', '42', 'ok true'],
+    [
+      'javascript',
+      'function f(n) { return n && 1 + f(n - 1) }\nconsole.log(f(50000))',
+      '',
+      '50000',
+      'ok true',
+    ],
+    ['javascript', 'console.log(', '', '', 'exit false'],
+    ['javascript', 'throw new Error("no")', '', '', 'exit false'],
+    ['javascript', 'while (true);', '', '', 'time false'],
+    ['javascript', 'const a = []\nwhile (true) a.push(new Array(1e6).fill(0.5))', '', '', 'memory false'],
+  ]
+  for (const [language, program, stdin, expected, wanted] of table)
+    t.equal(await ran(language, program, stdin, expected), wanted, program.slice(0, 60))
+
+  await t.test('reach nothing', async (t) => {
+    for (const [what, language, program, stdin] of nativeEscapes)
+      t.notMatch(await ran(language, program, stdin, 'escaped'), /true$/, `${language} ${what}`)
+  })
+  await t.test('reach it without confinement, so the test can fail', async (t) => {
+    const unconfined = open({ languages, isolation: 'unconfined' })
+    for (const [what, language, program, stdin] of nativeEscapes) {
+      const outcome = await unconfined.run({
+        execution: { ...native(language, program, stdin), limits },
+        ...soon(),
+      })
+      t.match(outcome, { result: { cases: [{ passed: true }] } }, `${language} ${what}`)
+    }
+  })
+  await t.test('a program is compiled once', async (t) => {
+    const slow = `${'#include <bits/stdc++.h>\n'}int main() { puts("${Math.random()}"); }`
+    const seconds = async () => {
+      const began = process.hrtime.bigint()
+      t.equal(await ran('cpp', slow), 'ok false')
+      return Number(process.hrtime.bigint() - began)
+    }
+    const first = await seconds()
+    t.ok((await seconds()) < first / 2)
+  })
+  await t.test('a language that the sandbox does not have is no verdict', async (t) => {
+    const outcome = await confined.run({ execution: native('cpp', 'return 0;'), ...soon() })
+    t.match(outcome, { failure: { kind: 'sandbox_unreachable', detail: /runs python; add 'cpp' to its/ } })
+  })
+})
+
+t.test("C++ and JavaScript under a container's profile", { skip: await withoutOthers() }, async (t) => {
+  const folder = t.testdir({ python3: inContainer })
+  chmodSync(join(folder, 'python3'), 0o755)
+  const sandbox = open({ languages, python: join(folder, 'python3') })
+  if ((await sandbox.open().catch(() => null)) === null) {
+    t.comment('level landlock is absent: this kernel has no Landlock')
+    return
+  }
+  t.match(sandbox.snapshot().confinement?.text, /^programs run with Landlock and seccomp .*Node/)
+  for (const [what, language, program, stdin] of nativeEscapes) {
+    const outcome = await sandbox.run({
+      execution: { ...native(language, program, stdin), limits },
+      ...soon(),
+    })
+    t.match(outcome, { result: { cases: [{ passed: false }] } }, `${language} ${what}`)
+  }
+  const works = native('cpp', 'puts("42");', '', '42')
+  t.match(await sandbox.run({ execution: works, ...soon() }), { result: { cases: [{ passed: true }] } })
 })
 
 t.test('a case knows nothing of the cases before it', { skip }, async (t) => {

@@ -331,6 +331,46 @@ t.test('published scores as the graders do', { skip: why }, async (t) => {
   t.equal(await scored('lcb', 'print(3)', { inputs: ['1 2'], outputs: ['3'] }), 0, 'no fences, no program')
 })
 
+t.test('programs in C++ and JavaScript', { skip: why }, async (t) => {
+  const languages = ['python', 'cpp', 'javascript']
+  const steps = (language: string) => ({
+    steps: [{ name: 'tests', function: 'code-tests', sandbox: 'local', options: { language } }],
+  })
+  const opened = await testApp(t, {
+    gateway: { sandboxes: { local: { programs: 1, languages } } },
+    cpp: steps('cpp'),
+    javascript: steps('javascript'),
+  }).catch((error: GatewayError) => error)
+  if (opened instanceof GatewayError) {
+    t.match(opened.message, /programs in (?:cpp|javascript) cannot be run/)
+    t.comment(opened.message)
+    return
+  }
+  const fenced = (language: string, text: string) => `\`\`\`${language}\n${text}\n\`\`\``
+  const twice = { inputs: ['2', '3'], outputs: ['4', '6'] }
+  const right = '#include <iostream>\nint main() { int n; std::cin >> n; std::cout << 2 * n; }'
+  const script = 'console.log(2 * require("fs").readFileSync(0))'
+  const table: readonly (readonly [string, string, unknown, number | string])[] = [
+    ['cpp', fenced('cpp', right), twice, 1],
+    ['cpp', fenced('c++', right), JSON.stringify(twice), 1],
+    ['cpp', fenced('cpp', 'int main() {}'), twice, 0],
+    ['cpp', fenced('cpp', 'int main( {'), twice, 0],
+    ['cpp', fenced('python', 'print(4)'), twice, 0],
+    ['cpp', fenced('cpp', right), { ...called, outputs: ['1'] }, 'bad_sample'],
+    ['javascript', fenced('js', script), twice, 1],
+    ['javascript', fenced('', script), twice, 1],
+    ['javascript', fenced('javascript', 'console.log(4)'), twice, 0],
+    ['javascript', fenced('javascript', script), { assert_case: ['assert True'] }, 'bad_sample'],
+  ]
+  for (const [reward, response, ground_truth, wanted] of table) {
+    const payload = { reward, samples: [{ prompt: 'p', response, ground_truth }] }
+    const [result] = (
+      (await opened.inject({ method: 'POST', url: '/v1/score', payload })).json() as { results: Result[] }
+    ).results
+    t.equal(result?.failure?.kind ?? result?.reward, wanted, `${reward} ${response.slice(0, 40)}`)
+  }
+})
+
 t.test('a reward that runs programs needs a key where other machines reach it', { skip: why }, async (t) => {
   const open = (host: string, more: object = {}) =>
     openGateway({
@@ -368,6 +408,13 @@ t.test('mistakes about sandboxes are told with a remedy', async (t) => {
   await refused({ sandboxes }, { ...plain, sandbox: 'locals' }, /defines no sandbox 'locals'.*'local'/)
   await refused({ sandboxes }, { ...plain, sandbox: 'local', model: 'judge' }, /runs programs/)
   await refused({ sandboxes }, { name: 'm', function: 'exact-match', sandbox: 'local' }, /runs none/)
+  await refused(
+    { sandboxes },
+    { ...step, options: { language: 'cpp' } },
+    /the sandbox 'local' runs python; write 'languages: \[python, cpp\]' under it/,
+  )
+  const fusion = { backend: 'sandbox-fusion', instances: ['http://x'], languages: ['cpp'] }
+  await refused({ sandboxes: { fusion } }, { ...plain, sandbox: 'fusion' }, /run only python/)
   await refused({ sandboxes }, { ...step, timeout_s: 30 }, /may take 60 s \(total_s\), but timeout_s is 30 s/)
   const long = { ...step, options: { total_s: 600 } }
   await refused({ sandboxes }, long, /may take 600 s \(total_s\), but limits\.deadline_s is 600 s/)

@@ -133,6 +133,14 @@ t.test('a server of programs', { skip }, async (t) => {
     t.equal((await fetch(`${url}/other`, { headers: mine })).status, 404)
   })
 
+  await t.test('refuses a language that it does not run', async (t) => {
+    const reply = await post(url, { ...double, language: 'cpp' }, mine)
+    t.match(
+      [reply.status, await reply.json()],
+      [400, { error: { code: 'no_language', message: /runs python; start it with --languages/ } }],
+    )
+  })
+
   await t.test('refuses what does not fit with Retry-After, and ends what nobody waits for', async (t) => {
     const clients = [new AbortController(), new AbortController()]
     const gone = clients.map(({ signal }) =>

@@ -1,7 +1,7 @@
 /** Checks what rm_preprocess of a program reward returned. */
 
 import { z } from 'zod'
-import type { Execution } from '../../../contract/execution.ts'
+import { type Execution, programLanguages } from '../../../contract/execution.ts'
 import { ContractViolation } from './check-results.ts'
 
 const tolerance = z.number().min(0).max(1).optional()
@@ -19,7 +19,7 @@ const seconds = z.number().positive().max(3600).optional()
 export const mostCases = 10_000
 
 const execution = z.strictObject({
-  language: z.literal('python'),
+  language: z.enum(programLanguages),
   program: z.string().max(1_000_000),
   setup: z.string().max(1_000_000).optional(),
   cases: z
@@ -59,8 +59,13 @@ export function checkExecution(value: unknown): Execution {
       `rm_preprocess returned no program and cases${place}: ${issue?.message ?? ''}`,
     )
   }
+  const { language, cases } = parsed.data
+  if (language !== 'python' && cases.some((one) => !('stdin' in one)))
+    throw new ContractViolation(
+      `rm_preprocess returned a case without stdin: only Python has others, not ${language}`,
+    )
   let characters = 0
-  for (const one of parsed.data.cases) {
+  for (const one of cases) {
     for (const text of Object.values(one)) if (typeof text === 'string') characters += text.length
     if ('call' in one && !isJsonList(one.args))
       throw new ContractViolation('rm_preprocess returned a call whose args are not the text of a JSON list')

@@ -1,0 +1,347 @@
+"""Programs that are no Python: C++ is compiled, and JavaScript runs in Node. zygote.py loads this file where they are wanted.
+
+A compiler gets a folder of its own to write to, and reads nothing but the system's headers and libraries. What it makes is
+kept in memory, not on a disk. The process of a case then becomes the program (`execveat`); the filter lets it start no other
+process. Landlock lets it execute no other file, so without Landlock there are no other languages than Python.
+"""
+
+# cspell:disable
+import errno
+import fcntl
+import os
+import resource
+import select
+import signal
+import stat
+import sys
+import time
+
+zygote = sys.modules["__main__"]
+
+EXECVEAT = {"execveat": (322, 281)}
+# What a compiler, an assembler and a linker do besides: start each other, and write files.
+TOOLS = {
+    "execve": (59, 221), "vfork": (58, None), "fork": (57, None), "unlink": (87, None), "unlinkat": (263, 35), "rename": (82, None),
+    "renameat": (264, 38), "renameat2": (316, 276), "ftruncate": (77, 46), "chmod": (90, None), "fchmod": (91, 52),
+    "fchmodat": (268, 53), "mkdir": (83, None), "mkdirat": (258, 34), "rmdir": (84, None), "setpgid": (109, 154),
+    "fallocate": (285, 47), "utimensat": (280, 88), "chdir": (80, 49), "kill": (62, 129), "tgkill": (234, 131),
+    "sched_setaffinity": (203, 122), "copy_file_range": (326, 285), "sendfile": (40, 71),
+}
+
+COMPILER_FLAGS = ["-x", "c++", "-std=gnu++17", "-O2", "-static", "-pipe", "-w", "-fmax-errors=5", "-fdiagnostics-color=never"]
+COMPILER_CPU_S, COMPILER_WALL_S = 10, 60
+COMPILER_MEMORY, BINARY_BYTES, MESSAGE_BYTES = 2 << 30, 64 << 20, 1 << 16
+
+# Binaries that a server keeps, and their bytes together.
+CACHE_ENTRIES, CACHE_BYTES = 32, 128 << 20
+
+# What a program maps before it allocates anything. Node 20 maps 800 MiB, and a
+# worker thread 200 more; most of it is never touched.
+CPP_MAPS, NODE_MAPS = 64 << 20, 1280 << 20
+
+# Node ends if a file of settings exists that it may not read.
+NODE_ENVIRONMENT = {"UV_THREADPOOL_SIZE": "1", "OPENSSL_CONF": "/dev/null"}
+NODE_START = """
+const fs = require('fs'), Module = require('module')
+const bytes = Buffer.alloc(fs.fstatSync(3).size)
+for (let at = 0; at < bytes.length; ) at += fs.readSync(3, bytes, at, bytes.length - at, at)
+fs.closeSync(3)
+const source = bytes.toString()
+const standard = { '/dev/stdin': 0, '/dev/stdout': 1, '/dev/stderr': 2 }
+for (const name of ['readFileSync', 'readFile', 'writeFileSync', 'appendFileSync', 'createReadStream', 'createWriteStream']) {
+  const plain = fs[name]
+  fs[name] = (path, ...rest) => {
+    const fd = typeof path === 'string' ? standard[path] : undefined
+    if (fd === undefined) return plain(path, ...rest)
+    if (name.startsWith('create')) return plain(null, { ...(typeof rest[0] === 'object' ? rest[0] : {}), fd })
+    return plain(fd, ...rest)
+  }
+}
+process.argv = ['node', 'program.js']
+const program = new Module('/program.js')
+program.filename = '/program.js'
+program.paths = []
+if (/^[ \\t]*(?:import[ \\t]+[\\w{*'"]|export[ \\t])/m.test(source))
+  import('data:text/javascript;base64,' + Buffer.from(source).toString('base64'))
+else program._compile(source, '/program.js')
+"""
+
+
+class Unusable(Exception):
+    """A language that cannot be used here."""
+
+
+class DoesNotCompile(Exception):
+    pass
+
+
+def found(command):
+    for folder in os.environ.get("PATH", os.defpath).split(":"):
+        path = os.path.join(folder, command)
+        if os.path.isabs(path) and os.access(path, os.X_OK) and os.path.isfile(path):
+            return os.path.realpath(path)
+    raise Unusable(f"there is no {command}")
+
+
+class Languages:
+    """The languages besides Python, and what their programs need."""
+
+    def __init__(self, names):
+        self.paths, self.problems = {}, {}
+        for name in names:
+            try:
+                self.paths[name] = found({"cpp": "g++", "javascript": "node"}[name])
+            except Unusable as problem:
+                self.problems[name] = str(problem)
+        self.cache = {}
+        self.slot = None
+
+    def files(self):
+        """What must be readable besides the system's folders."""
+        return list(self.paths.values())
+
+    def open(self, confinement):
+        """Makes what cases need, and tries each language. Returns {name: version}; `problems` tells of the others."""
+        self.confinement = confinement
+        versions = {}
+        if confinement.level != "none" and confinement.rules is None:
+            self.problems.update({name: "no Landlock" for name in self.paths})
+            self.paths.clear()
+        self.folder = self.make_folder() if "cpp" in self.paths else None
+        if confinement.level != "none":
+            self.run_filter = zygote.SystemCallFilter(EXECVEAT)
+            self.tool_filter = zygote.SystemCallFilter(TOOLS, forks=True)
+        if "javascript" in self.paths:
+            self.node = away(os.open(self.paths["javascript"], os.O_PATH | os.O_CLOEXEC))
+            loaders = [path for path in map(os.path.realpath, LOADERS) if os.path.isfile(path)]
+            confined = confinement.level != "none"
+            self.node_rules = away(zygote.landlock_rules([self.paths["javascript"], *loaders])) if confined else None
+        for name in list(self.paths):
+            try:
+                versions[name] = self.tried(name)
+            except (OSError, Unusable, DoesNotCompile) as problem:
+                self.problems[name] = str(problem)[:300]
+                del self.paths[name]
+        return versions
+
+    def tried(self, name):
+        source, prefix = PROBES[name]
+        self.slot = os.memfd_create("program", os.MFD_ALLOW_SEALING)
+        message = {"program": source, "language": name, "memory_mb": 512, "cpu_s": 10, "wall_s": 20, "output_bytes": 65536}
+        answer = zygote.json.loads(zygote.run_case(self.program_of(message), {"stdin": "21"}))
+        self.close_slot()
+        number, _, version = answer["stdout"].partition(" ")
+        if answer["ended"] != "ok" or number != "42":
+            raise Unusable(f"a program does not run ({answer['ended']} {answer['code']}: {answer['stderr'][-200:]})")
+        return f"{prefix} {version.strip()}"
+
+    def make_folder(self):
+        """A folder that only compilers write to. One that a server left behind is removed."""
+        base = "/tmp"
+        for name in os.listdir(base):
+            if name.startswith(FOLDER) and name[len(FOLDER) :].isdigit() and not is_alive(int(name[len(FOLDER) :])):
+                remove(os.path.join(base, name))
+        path = os.path.join(base, f"{FOLDER}{os.getpid()}")
+        os.makedirs(path, mode=0o700)
+        if self.confinement.level != "none" and os.getuid() == 0:
+            os.chown(path, zygote.NOBODY, zygote.NOBODY)
+        return path
+
+    # --- In a server ---
+
+    def make_slot(self):
+        self.slot = os.memfd_create("program", os.MFD_ALLOW_SEALING) if "cpp" in self.paths else None
+
+    def close_slot(self):
+        if self.slot is not None:
+            os.close(self.slot)
+        self.slot = None
+
+    def keep(self, key):
+        """Keeps what a template has compiled into the slot, for the next one."""
+        if not key or self.slot is None:
+            return self.close_slot()
+        known = self.cache.pop(key, None)
+        if known is not None:
+            self.close_slot()
+        self.cache[key], self.slot = self.slot if known is None else known, None
+        while len(self.cache) > CACHE_ENTRIES or sum(os.fstat(fd).st_size for fd in self.cache.values()) > CACHE_BYTES:
+            os.close(self.cache.pop(next(iter(self.cache))))
+
+    # --- In a template ---
+
+    def program_of(self, message):
+        """A program whose cases can run. Raises DoesNotCompile."""
+        name, source = message["language"], message["program"].encode("utf-8", "surrogatepass")
+        if name not in self.paths:
+            raise DoesNotCompile(f"there is no {name}")
+        memory = message["memory_mb"] << 20
+        if name == "cpp":
+            binary = self.cache.get(message.get("key"))
+            if binary is None:
+                binary = self.compiled(source)
+            stack = min(256 << 20, memory // 4)
+            return NativeProgram(self, message, binary, None, ["program"], CPP_MAPS, stack, zygote.RULES_FD)
+        given = os.memfd_create("program", os.MFD_ALLOW_SEALING)
+        zygote.write_all(given, source)
+        fcntl.fcntl(given, fcntl.F_ADD_SEALS, 0xF)
+        arguments = ["node", "--disable-wasm-trap-handler", "--v8-pool-size=1", f"--max-old-space-size={message['memory_mb']}"]
+        arguments += ["--stack-size=60000", "-e", NODE_START]
+        return NativeProgram(self, message, self.node, given, arguments, NODE_MAPS, 64 << 20, self.node_rules)
+
+    def compiled(self, source):
+        """Compiles into the slot."""
+        folder = os.path.join(self.folder, str(os.getpid()))
+        os.mkdir(folder, 0o700)
+        try:
+            with open(os.path.join(folder, "program.cpp"), "wb") as file:
+                file.write(source)
+            status, said = self.run_compiler(folder)
+            if status != 0:
+                raise DoesNotCompile(said or "the compiler broke its limits of time or memory")
+            self.take(os.path.join(folder, "program"))
+        finally:
+            remove(folder)
+        return self.slot
+
+    def run_compiler(self, folder):
+        said, out = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                self.become_compiler(folder, out)
+            finally:
+                os._exit(255)
+        os.close(out)
+        exit_fd = os.pidfd_open(child)
+        poll = select.poll()
+        for fd in (said, exit_fd):
+            poll.register(fd, select.POLLIN)
+        until, kept, gone = time.monotonic() + COMPILER_WALL_S, bytearray(), False
+        while len(kept) <= MESSAGE_BYTES:
+            ready = poll.poll(0 if gone else max(0, until - time.monotonic()) * 1000)
+            if not ready and not gone:
+                # A machine that is too busy; the other side runs the program elsewhere.
+                kill_group(child)
+                os._exit(zygote.TOO_BUSY)
+            if not ready:
+                break
+            for fd, _ in ready:
+                part = os.read(fd, 1 << 16) if fd == said else b""
+                kept += part
+                gone = gone or fd == exit_fd
+                if not part:
+                    poll.unregister(fd)
+        kill_group(child)
+        _, status = os.waitpid(child, 0)
+        for fd in (said, exit_fd):
+            os.close(fd)
+        code = os.waitstatus_to_exitcode(status) if len(kept) <= MESSAGE_BYTES else 1
+        return code, bytes(kept).decode("utf-8", "replace").replace(folder + "/", "")[:500]
+
+    def become_compiler(self, folder, out):
+        os.setsid()
+        zygote.libc.prctl(zygote.PR_SET_PDEATHSIG, zygote.KILL_SIGNAL, 0, 0, 0)
+        silent = os.open(os.devnull, os.O_RDONLY)
+        for fd, target in ((silent, 0), (out, 1), (out, 2)):
+            os.dup2(fd, target)
+        os.chdir(folder)
+        for name, most in (
+            (resource.RLIMIT_CPU, COMPILER_CPU_S),
+            (resource.RLIMIT_AS, COMPILER_MEMORY),
+            (resource.RLIMIT_FSIZE, BINARY_BYTES),
+            (resource.RLIMIT_STACK, 64 << 20),
+        ):
+            zygote.lower(name, most, most)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        if self.confinement.level != "none":
+            system = [path for path in zygote.readable_paths() if os.path.isdir(path)]
+            zygote.restrict(zygote.landlock_rules(system, folder))
+            self.tool_filter.install()
+        environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": folder, "LC_ALL": "C"}
+        compiler = self.paths["cpp"]
+        os.execve(compiler, [compiler, *COMPILER_FLAGS, "-o", "program", "program.cpp"], environment)
+
+    def take(self, path):
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        if not stat.S_ISREG(os.fstat(fd).st_mode) or os.fstat(fd).st_size > BINARY_BYTES:
+            raise DoesNotCompile("the program is too large")
+        while True:
+            part = os.read(fd, 1 << 20)
+            if not part:
+                break
+            zygote.write_all(self.slot, part)
+        os.close(fd)
+        fcntl.fcntl(self.slot, fcntl.F_ADD_SEALS, 0xF)
+
+
+class NativeProgram(zygote.Program):
+    """A binary, with what its cases have in common."""
+
+    out_of_memory = b"bad_alloc", b"heap out of memory", b"process OOM"
+
+    def __init__(self, languages, message, binary, source, arguments, maps, stack, rules):
+        super().__init__(None, message, languages.confinement)
+        self.languages, self.binary, self.source, self.arguments, self.rules = languages, binary, source, arguments, rules
+        memory = maps + (message["memory_mb"] << 20)
+        self.limits = [(name, limit) for name, limit in self.limits if name != resource.RLIMIT_AS]
+        for name, most in ((resource.RLIMIT_STACK, stack), (resource.RLIMIT_AS, memory)):
+            self.limits.append((name, zygote.lowered(name, most, most)))
+
+    def enter(self, given, out, err, _result, _case):
+        """Becomes the program."""
+        zygote.libc.prctl(zygote.PR_SET_PDEATHSIG, zygote.KILL_SIGNAL, 0, 0, 0)
+        for fd, target in ((given, 0), (out, 1), (err, 2)):
+            os.dup2(fd, target)
+        if self.source is not None:
+            os.dup2(self.source, 3)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        for name, limit in self.limits:
+            resource.setrlimit(name, limit)
+        if self.confinement.level != "none":
+            zygote.restrict(self.rules)
+            self.languages.run_filter.install()
+        os.execve(self.binary, self.arguments, NODE_ENVIRONMENT if self.source is not None else {})
+
+
+LOADERS = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"]
+FOLDER = "reward-gateway-compiler-"
+PROBES = {
+    "cpp": ('#include <cstdio>\nint main() { int n; if (scanf("%d", &n) == 1) printf("%d " __VERSION__, n * 2); }', "g++"),
+    "javascript": ("console.log(require('fs').readFileSync(0, 'utf8') * 2, process.versions.node)", "Node"),
+}
+
+
+def away(fd):
+    """The same descriptor out of the way of the numbers that a case uses."""
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, zygote.RULES_FD + 1)
+    os.close(fd)
+    return moved
+
+
+def kill_group(leader):
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except OSError as error:
+        if error.errno != errno.ESRCH:
+            raise
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return error.errno != errno.ESRCH
+    return True
+
+
+def remove(path):
+    """Removes a folder of a compiler, which holds no folders."""
+    try:
+        for name in os.listdir(path):
+            inner = os.path.join(path, name)
+            remove(inner) if os.path.isdir(inner) and not os.path.islink(inner) else os.unlink(inner)
+        os.rmdir(path)
+    except OSError:
+        pass
