@@ -1,7 +1,7 @@
 """Programs that are no Python: C++ is compiled, and JavaScript runs in Node. zygote.py loads this file where they are wanted.
 
 A compiler gets a folder of its own to write to, and reads nothing but the system's headers and libraries. What it makes is
-kept in memory, not on a disk. The process of a case then becomes the program (`execveat`); the filter lets it start no other
+kept in memory, not on a disk. The process of a case then becomes the program; the filter lets it start no other
 process. Landlock lets it execute no other file, so without Landlock there are no other languages than Python.
 """
 
