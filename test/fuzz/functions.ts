@@ -164,6 +164,21 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
     rows: [{ groundTruth: { target: ['Paris', 'the city'] } }],
     pieces: ['<answer>', '</answer>', 'Paris', 'the '],
   },
+  'history-repeat': {
+    rows: [
+      {
+        prompt: [
+          { role: 'assistant', content: 'the cat sat on the mat' },
+          { role: 'user', content: 'And?' },
+        ],
+      },
+    ],
+    pieces: ['the ', 'cat ', 'sat '],
+  },
+  'label-f1': {
+    rows: [{ groundTruth: ['fraud'], options: { classes: { fraud: 3, spam: 1 } } }],
+    pieces: ['fraud', 'spam', 'none', ', ', '["', '"]'],
+  },
   length: {
     rows: [
       { kind: 'cosine', max_length: 100 },

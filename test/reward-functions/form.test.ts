@@ -1,6 +1,8 @@
 import t from 'tap'
 import formatTags from '../../reward-functions/format-tags.ts'
 import groupLength from '../../reward-functions/group-length.ts'
+import historyRepeat from '../../reward-functions/history-repeat.ts'
+import labelF1 from '../../reward-functions/label-f1.ts'
 import length from '../../reward-functions/length.ts'
 import overlongPenalty from '../../reward-functions/overlong-penalty.ts'
 import repetitionPenalty from '../../reward-functions/repetition-penalty.ts'
@@ -181,6 +183,8 @@ t.test('hostile text is scored in linear time', async (t) => {
   eachNearLinear(t, {
     'format-tags': (text) => [tagged(text), tagged(text, { opened: true, credit: 'each' })],
     'repetition-penalty': (response) => scored(repetitionPenalty, { response, options: { ngram: 20 } }),
+    'history-repeat': (response) => scored(historyRepeat, told(response, response.slice(0, 1000), sorry)),
+    'label-f1': (response) => scored(labelF1, { response, groundTruth: 'a', options: { classes: { a: 1 } } }),
     length: (response) =>
       scored(length, {
         response,
@@ -395,4 +399,95 @@ t.test('overlong-penalty: published penalties fall further above the longest len
   t.equal(at('verl', 50, 100), -0.5)
   t.throws(() => at('ms-swift', 50, 100), /buffer below max_length/)
   t.throws(() => at('verl', 50, 0), /is 0/)
+})
+
+const told = (answer: string, ...earlier: readonly string[]) => ({
+  prompt: [
+    { role: 'user', content: 'Where is my parcel?' },
+    ...earlier.flatMap((content) => [
+      { role: 'assistant', content },
+      { role: 'user', content: 'And?' },
+    ]),
+  ],
+  response: answer,
+})
+const sorry = 'Please wait a moment, I am looking for it.'
+
+t.test('history-repeat keeps its contract', async (t) => {
+  ruleContract(t, historyRepeat, {
+    full: told('It is in Bonn and comes tomorrow.', sorry),
+    zero: told(sorry, 'Good day!', sorry),
+    malformed: told(sorry, sorry),
+    hacks: {
+      'in capitals': told(sorry.toUpperCase(), sorry),
+      'with blanks': told(sorry.split('').join(' '), sorry),
+      'with invisible characters': told(sorry.split('').join('\u200b'), sorry),
+      'with a mark at the end': told(`${sorry}!!`, sorry),
+      'with other thinking': told(`<think>Something else entirely.</think>${sorry}`, sorry),
+      'from an earlier turn': told(sorry, sorry, 'It is on its way.', 'Are you at home?'),
+    },
+  })
+})
+
+t.test('history-repeat compares with the turns of a rollout too, and not with users', async (t) => {
+  const turns = [
+    { role: 'assistant', content: sorry },
+    { role: 'user', content: 'And?' },
+    { role: 'assistant', content: sorry },
+  ]
+  t.equal(scored(historyRepeat, { response: sorry, turns })?.value, -1)
+  t.equal(scored(historyRepeat, { prompt: [{ role: 'user', content: sorry }], response: sorry })?.value, 0)
+  t.equal(scored(historyRepeat, { prompt: sorry, response: sorry })?.value, 0)
+  t.equal(scored(historyRepeat, told('', ''))?.value, 0)
+  const chinese = told('您好，餐已送达。', '餐已送达，您好！')
+  t.equal(scored(historyRepeat, chinese)?.value, 0)
+  t.equal(scored(historyRepeat, { ...chinese, options: { ngram: 1, threshold: 0.7 } })?.value, -1)
+  t.equal(scored(historyRepeat, { ...told(sorry, sorry, 'Yes.'), options: { turns: 1 } })?.value, 0)
+})
+
+const classes = { fraud: 3, spam: 1, abuse: 2 }
+const labelled = (response: string, groundTruth: Json, options: { [name: string]: Json } = {}) =>
+  scored(labelF1, { response, groundTruth, options: { classes, ...options } })?.value
+
+t.test('label-f1 keeps its contract', async (t) => {
+  const groundTruth = ['fraud', 'spam']
+  ruleContract(t, labelF1, {
+    options: { classes },
+    full: { response: 'fraud, spam', groundTruth },
+    zero: { response: 'none', groundTruth },
+    malformed: { response: '<think>fraud, spam', groundTruth },
+    hacks: Object.fromEntries(
+      [
+        'fraud, spam, abuse',
+        'fraud, fraud, spam',
+        'fraud, spam, none',
+        'fraud, spam, whatever',
+        'not fraud, spam',
+        'fraud or spam',
+        'fraud',
+        '["fraud", "spam", "spam"]',
+      ].map((response) => [response, { response, groundTruth }]),
+    ),
+  })
+})
+
+t.test('label-f1: classes have weights, and errors have costs', async (t) => {
+  t.equal(labelled('fraud', ['fraud', 'spam']), 3 / 3.5)
+  t.equal(labelled('spam', ['fraud', 'spam']), 1 / 2.5)
+  t.equal(labelled('fraud', ['fraud', 'spam'], { fn: 4 }), 3 / 5)
+  t.equal(labelled('fraud, abuse', 'fraud', { fp: 3 }), 3 / 6)
+  t.equal(labelled('FRAUD.', 'fraud'), 1)
+  t.equal(labelled('- fraud\n- spam', ['spam', 'fraud']), 1)
+  for (const nothing of [[], 'none']) {
+    t.strictSame(
+      ['none', '[]', 'fraud', ''].map((answer) => labelled(answer, nothing)),
+      [1, 1, 0, 0],
+    )
+    t.equal(labelled('none', nothing, { tn: 0.2 }), 0.2)
+  }
+  for (const truth of [null, 'theft', ['fraud', 1]])
+    t.throws(() => row(labelF1, { groundTruth: truth, options: { classes } }), JSON.stringify(truth))
+  t.throws(() => row(labelF1, { groundTruth: 'a', options: { classes: { a: 1, A: 2 } } }), /label twice/)
+  t.throws(() => row(labelF1, { groundTruth: 'a', options: { classes: { a: 1, None: 2 } } }), /classes too/)
+  t.equal(labelled('__proto__', 'fraud'), 0)
 })

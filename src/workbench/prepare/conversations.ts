@@ -15,10 +15,10 @@ function rowOf(
   return { dataSource, prompt, groundTruth, extraInfo: {}, ...answers }
 }
 
-/** Role names of ShareGPT's turns. */
+/** The roles of ShareGPT, by its own names. */
 const roles: Readonly<Record<string, string>> = { human: 'user', gpt: 'assistant' }
 
-/** Messages, or ShareGPT's `from` and `value`. */
+/** Messages, or turns with `from` and `value` as in ShareGPT. */
 function turnsIn(value: unknown, field: string): readonly Message[] {
   if (!Array.isArray(value)) return messagesOf(value, field)
   return messagesOf(

@@ -321,6 +321,28 @@ export const shippedRewards: readonly ShippedReward[] = [
     fixture('search').map(({ near_miss: _, ...row }) => row),
     { options: { place: 'tag' } },
   ),
+  one(
+    'label-f1',
+    [
+      {
+        prompt: 'Which labels fit the message?',
+        response: 'fraud, spam',
+        ground_truth: ['fraud', 'spam'],
+        near_miss: ['abuse'],
+      },
+    ],
+    { options: { classes: { fraud: 3, spam: 1, abuse: 2 } } },
+  ),
+  one('history-repeat', [
+    {
+      prompt: [
+        { role: 'user', content: 'Where is my parcel?' },
+        { role: 'assistant', content: 'Please wait a moment.' },
+        { role: 'user', content: 'And?' },
+      ],
+      response: 'It comes tomorrow at nine.',
+    },
+  ]),
   one('citations', [
     {
       prompt: 'What colour is the sky? Cite the documents.',
