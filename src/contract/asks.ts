@@ -31,7 +31,8 @@ export interface ServiceRequest {
 }
 
 /**
- * The request to a service with this body. Where it is sent is written in gateway.yaml; no function decides that.
+ * The request to a service with this body. Where it is sent is written in gateway.yaml; no function decides that. Half of a
+ * surrogate pair becomes U+FFFD: many servers fail on one.
  *
  * @example
  * ```ts
@@ -53,8 +54,14 @@ export interface ServiceRequest {
  */
 export const serviceRequest = (body: Json): ServiceRequest => ({
   kind: 'service',
-  json: JSON.stringify(body),
+  json: wellFormed(JSON.stringify(body) ?? 'null'),
 })
+
+/** JSON.stringify writes half of a surrogate pair, and nothing else, as an escape that begins with `\ud`. */
+const wellFormed = (json: string): string =>
+  json.includes('\\ud')
+    ? json.replace(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (one) => (one.startsWith('\\ud') ? '\ufffd' : one))
+    : json
 
 /**
  * Throw this in rm_postprocess to say why an answer holds no verdict. The sample fails, whatever `on_unreadable` says. The

@@ -77,6 +77,7 @@ export const routes: readonly Route[] = [
   asks('service', '/verify', verify),
   asks('service', '/grade', verify),
   asks('service', '/api/check', verify),
+  { ...probes('/docs', health), runner: 'service' },
   tells('POST', '/tokenize', tokenize),
   probes('/health', health),
   tells('GET', '/v1/models', models),

@@ -23,3 +23,10 @@ for (const page of [
   'recipes/translation',
 ])
   t.test(`docs/${page}.md does what it says`, (t) => followPage(t, `docs/${page}.md`))
+
+for (const page of ['recipes/reasoning-gym', 'recipes/verifiers-rewards'])
+  t.test(
+    `docs/${page}.md needs its Python package: npm run test:verifiers follows it`,
+    { skip: 'opt-in' },
+    async () => {},
+  )

@@ -221,6 +221,7 @@ t.test('a response cannot leave its text, nor change the path', async (t) => {
     '{ground_truth}',
     '{{response}}',
     '\u2028\ud800\u0000\\',
+    '\\ud800 \\\\ud800 \ud83d\ude00 \udfff',
     '/../admin?x=1#y',
     '\r\nHost: evil\r\n\r\nPOST /admin HTTP/1.1',
     '{"__proto__": {"score": 1}}',
@@ -231,7 +232,8 @@ t.test('a response cannot leave its text, nor change the path', async (t) => {
     t.equal(resultOf(outcome), 0, hostile)
     const { path, body } = server.seen.at(-1) ?? {}
     t.equal(path, '/verify')
-    t.strictSame(body, { response: hostile, id: hostile, expected: 'secret' })
+    const sent = hostile.replace(/\p{Surrogate}/gu, '\ufffd')
+    t.strictSame(body, { response: sent, id: sent, expected: 'secret' })
   }
 })
 

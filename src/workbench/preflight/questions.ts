@@ -243,6 +243,8 @@ export async function traceMarker(
   sample: Sample,
   functions: FunctionHost,
 ): Promise<MarkerFound> {
+  // A body may hold only a part of the response, such as its code, and a service reads no instructions.
+  if (step.ask === 'service') return { status: 'guarded' }
   const marked = markedSample(sample)
   const row: CallRow = { sample: marked, earlier: earlierOf(step) }
   const other: CallRow = { sample: { ...sample, response: 'another answer' }, earlier: row.earlier }
@@ -251,8 +253,7 @@ export async function traceMarker(
   if (result.status === 'failed') return { status: 'no_question', why: result.failure.detail }
   if (result.status !== 'question')
     return { status: 'no_question', why: 'a verdict was returned without a call' }
-  // A body may hold only a part of the response, such as its code.
-  if (step.ask === 'embed' || step.ask === 'service') return { status: 'guarded' }
+  if (step.ask === 'embed') return { status: 'guarded' }
   const { trusted, untrusted } = questionTexts(withOwnTexts(result.question, rows))
   if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded' }
   return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }
