@@ -1,7 +1,8 @@
 /**
  * Does a Dockerfile's steps without an engine, in a folder that stands for the container's root: node by-hand.mjs FOLDER.
  * Then runs the image's own command, as its user where this process may change users, over files that nobody may write,
- * asks its health check, scores a sample and ends it. FROM's image is Node of the same major version, from npm.
+ * asks its health check, scores a sample and ends it. Then runs a program with the arguments of docker/sandbox, if Debian's
+ * Python is here to stand for the one of the image `python`. FROM's image is Node of the same major version, from npm.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -74,12 +75,14 @@ for (const line of text.split('\n')) {
   } else if (word === 'COPY') {
     const [, from, paths] = /^(?:--from=(\w+)\s+)?(.*)$/.exec(rest)
     const sources = paths.split(/\s+/)
-    const target = resolve('/', stage.cwd, sources.pop())
+    const last = sources.pop()
+    const isFolder = /[./]$/.test(last)
+    const target = resolve('/', stage.cwd, last)
     for (const source of sources) {
       const origin = from ? join(stages.get(from).root, source) : join(context, source)
       if (!existsSync(origin)) throw new Error(`${line}: nothing there`)
       const isFile = lstatSync(origin).isFile()
-      cpSync(origin, join(stage.root, target, isFile ? basename(source) : ''), {
+      cpSync(origin, join(stage.root, target, isFile && isFolder ? basename(source) : ''), {
         recursive: true,
         verbatimSymlinks: true,
       })
@@ -101,13 +104,17 @@ const readOnly = (path) => {
 }
 readOnly(root)
 for (const path of [folder, resolve(folder, '..')]) chmodSync(path, 0o755)
-const probe = createServer().listen(0)
-await once(probe, 'listening')
-const { port } = probe.address()
-await new Promise((done) => probe.close(done))
+const freePort = async () => {
+  const probe = createServer().listen(0)
+  await once(probe, 'listening')
+  const { port } = probe.address()
+  await new Promise((done) => probe.close(done))
+  return String(port)
+}
+const port = await freePort()
 const as = process.getuid() === 0 ? { uid, gid } : {}
-const env = { PATH: bin, HOME: '/nonexistent', NODE_ENV: 'production', REWARD_GATEWAY_PORT: String(port) }
-const [command, ...words] = [...here(stage.ENTRYPOINT), ...here(stage.CMD), '--port', String(port)]
+const env = { PATH: bin, HOME: '/nonexistent', NODE_ENV: 'production', REWARD_GATEWAY_PORT: port }
+const [command, ...words] = [...here(stage.ENTRYPOINT), ...here(stage.CMD), '--port', port]
 const child = spawn(join(bin, command), words, {
   ...as,
   env,
@@ -137,6 +144,42 @@ try {
 } finally {
   child.kill('SIGKILL')
 }
+if (existsSync('/usr/bin/python3')) {
+  const [, list] = /args: \[(.*)\]/.exec(readFileSync('docker/sandbox/deployment.yaml', 'utf8'))
+  const own = await freePort()
+  const given = list.replaceAll('"', '').replace('8100', own).split(', ')
+  const key = 'a-key-of-the-fleet-0123456789'
+  const server = spawn(join(bin, command), [...here(stage.ENTRYPOINT).slice(1), ...given], {
+    ...as,
+    env: { ...env, PATH: '/usr/bin', SANDBOX_KEY: key },
+    cwd: join(root, stage.cwd),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    await Promise.race([
+      once(server.stdout, 'data'),
+      once(server, 'exit').then(() => Promise.reject(new Error('the server of programs ended'))),
+    ])
+    const address = `http://127.0.0.1:${own}`
+    const body = {
+      language: 'python',
+      program: 'print(6 * 7)',
+      cases: [{ stdin: '', expected: { stdout: '42' } }],
+    }
+    const run = (headers) =>
+      fetch(`${address}/v1/execute`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const { cases } = await (await run({ authorization: `Bearer ${key}` })).json()
+    const refused = await run({})
+    const { confinement } = await (await fetch(`${address}/health`)).json()
+    if (cases?.[0].passed !== true || refused.status !== 401) throw new Error('it does not run a program')
+    process.stdout.write(`${confinement}\n`)
+    server.kill('SIGTERM')
+    const [code] = await once(server, 'exit')
+    if (code !== 0) throw new Error(`the server of programs ended with ${code}`)
+  } finally {
+    server.kill('SIGKILL')
+  }
+} else process.stdout.write('skipped: no /usr/bin/python3 to run programs with\n')
 const size = execFileSync('du', ['-sm', join(root, 'app')], { encoding: 'utf8' }).split('\t')[0]
 const version = execFileSync(join(bin, 'node'), ['--version'], { encoding: 'utf8' }).trim()
 rmSync(folder, { recursive: true, force: true })

@@ -37,7 +37,13 @@ for version in 1.29.0 1.37.0; do
 done
 echo "$(grep -c '^kind:' "$work/built.yaml") resources"
 
-echo '== compose'
+echo '== systemd and Slurm'
+if command -v systemd-analyze >/dev/null; then
+  systemd-analyze verify docker/sandbox/reward-gateway-sandbox.service
+else
+  echo 'skipped: no systemd-analyze'
+fi
+grep -o 'srun [^`]*' docs/sandboxes.md | bash -n
 "$tools/bin/compose" docker/compose.yaml >"$work/compose.yaml"
 # This loader reads no environment: the variables are put in as Docker does.
 cp docker/compose.yaml "$work/changed.yaml"

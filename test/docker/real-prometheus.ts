@@ -24,6 +24,10 @@ t.test('promtool accepts config and rules, and every alert fires where it should
     t.doesNotThrow(() => execFileSync('promtool', args, { cwd, stdio: 'pipe' }), `promtool ${args.join(' ')}`)
 })
 
+/** Counters of failures that the traffic does not cause. */
+const uncaused = ['memory_failures_total', 'listener_errors_total']
+const isCaused = (expr: string): boolean => !uncaused.some((name) => expr.includes(name))
+
 t.test('every selector of every panel and alert finds series', async (t) => {
   const gateway = await startObserved()
   const prometheus = await startPrometheus(gateway.target, keys.scrape)
@@ -40,7 +44,7 @@ t.test('every selector of every panel and alert finds series', async (t) => {
   const selectors = new Set(queries.flatMap(({ expr }) => selectorsOf(expr)))
   const missing = async () => {
     const found = await Promise.all([...selectors].map((selector) => prometheus.query(selector)))
-    return [...selectors].filter((_, at) => found[at]?.length === 0)
+    return [...selectors].filter((selector, at) => isCaused(selector) && found[at]?.length === 0)
   }
   const until = Date.now() + 90_000
   // Counters must have been scraped twice before they have a rate.
@@ -51,13 +55,13 @@ t.test('every selector of every panel and alert finds series', async (t) => {
   let told = 0
   for (const { from, title, expr } of queries) {
     const series = await prometheus.query(expr)
-    if (from !== 'alert') t.ok(series.length > 0, `${title}: ${expr}`)
+    if (from !== 'alert' && isCaused(expr)) t.ok(series.length > 0, `${title}: ${expr}`)
     told += Number(series.length > 0)
   }
   t.comment(
-    `${queries.length} queries ran, ${told} have a result now; all ${selectors.size} selectors find series`,
+    `${queries.length} queries ran, ${told} have a result now; ${selectors.size} selectors, ${uncaused.length} of them of failures that were not caused`,
   )
   const firing = await prometheus.firing()
-  for (const alert of ['RewardDrift', 'ReloadRefused', 'CanaryFailing'])
+  for (const alert of ['RewardDrift', 'ReloadRefused', 'CanaryFailing', 'SandboxUnconfined'])
     t.ok(firing.has(alert), `${alert} fires`)
 })

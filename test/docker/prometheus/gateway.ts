@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -20,6 +20,10 @@ export interface ObservedGateway {
   readonly target: string
   /** Servers of `judge`: two that are right, and one that always says 0. */
   readonly judges: readonly [SimulatedServer, SimulatedServer, SimulatedServer]
+  /** Servers of the sandbox `fusion`. */
+  readonly fusion: readonly [SimulatedServer, SimulatedServer]
+  /** Ends the processes that run programs on this machine. */
+  endZygotes(): void
   /** POSTs JSON; the status. */
   post(path: string, body: object, key?: keyof typeof keys): Promise<number>
   /** Writes a reward's config beside the others. */
@@ -29,12 +33,14 @@ export interface ObservedGateway {
 
 export async function startObserved(): Promise<ObservedGateway> {
   const right = { model: 'judge', policy: 'constant', constant: '1' } as const
-  const [a, b, wrong, broken, sleepy] = await Promise.all([
+  const [a, b, wrong, broken, sleepy, first, second] = await Promise.all([
     startSimulatedServer({ ...right, seed: 1, latencyMedianMs: 20, latencySigma: 1 }),
     startSimulatedServer({ ...right, seed: 2, latencyMedianMs: 20, latencySigma: 1 }),
     startSimulatedServer({ ...right, seed: 3, constant: '0' }),
     startSimulatedServer({ model: 'broken', faults: [{ kind: '500' }] }),
     startSimulatedServer({ ...right, model: 'sleepy' }),
+    startSimulatedServer({ runner: 'sandbox', programs: [{ stdout: '1' }], latencyMedianMs: 20 }),
+    startSimulatedServer({ runner: 'sandbox', programs: [{ stdout: '1' }], latencyMedianMs: 20 }),
   ])
   const folder = mkdtempSync(join(tmpdir(), 'observed-'))
   const write = (name: string, config: object) =>
@@ -54,8 +60,23 @@ export async function startObserved(): Promise<ObservedGateway> {
         hedge: { budget: 0.5, quantile: 0.5 },
         breaker: { failures: 3, open_s: 1 },
       },
-      broken: { model: 'broken', instances: [broken.url], retry: { pause_ms: 1, budget: 0 } },
+      broken: {
+        model: 'broken',
+        instances: [broken.url],
+        wait_for_instance: 1,
+        retry: { pause_ms: 1, budget: 0 },
+      },
       sleepy: { model: 'sleepy', instances: [sleepy.url], lifecycle: {} },
+    },
+    sandboxes: {
+      local: { programs: 1, isolation: 'unconfined' },
+      fusion: {
+        backend: 'sandbox-fusion',
+        instances: [first.url, second.url],
+        max_in_flight: 4,
+        breaker: { failures: 3, open_s: 1 },
+        retry: { pause_ms: 1 },
+      },
     },
     keys: {
       trainer: { env: 'TRAINER', scopes: ['score'] },
@@ -74,6 +95,8 @@ export async function startObserved(): Promise<ObservedGateway> {
   write('open', { steps: [judged('judge')] })
   write('broken', { steps: [judged('broken')] })
   write('sleepy', { steps: [judged('sleepy')] })
+  for (const sandbox of ['local', 'fusion'])
+    write(`${sandbox}-programs`, { steps: [{ name: 'tests', function: 'code-tests', sandbox }] })
   const port = await freePort()
   const child = spawn(
     process.execPath,
@@ -103,6 +126,15 @@ export async function startObserved(): Promise<ObservedGateway> {
   return {
     target,
     judges: [a, b, wrong],
+    fusion: [first, second],
+    endZygotes() {
+      for (const task of readdirSync(`/proc/${child.pid}/task`))
+        for (const pid of readFileSync(`/proc/${child.pid}/task/${task}/children`, 'utf8')
+          .split(' ')
+          .filter(Boolean))
+          if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('zygote.py'))
+            process.kill(Number(pid), 'SIGKILL')
+    },
     write,
     async post(path, body, key = 'trainer') {
       const response = await fetch(`http://${target}${path}`, {
@@ -116,7 +148,7 @@ export async function startObserved(): Promise<ObservedGateway> {
     async close() {
       child.kill('SIGTERM')
       await ended
-      await Promise.all([a, b, wrong, broken, sleepy].map((server) => server.close()))
+      await Promise.all([a, b, wrong, broken, sleepy, first, second].map((server) => server.close()))
       rmSync(folder, { recursive: true, force: true })
     },
   }

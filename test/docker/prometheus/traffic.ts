@@ -3,7 +3,7 @@ import type { ObservedGateway } from './gateway.ts'
 
 /** Whatever a dashboard or an alert could tell of, done to a gateway once. */
 export async function causeEverything(gateway: ObservedGateway): Promise<void> {
-  const { judges, post, write } = gateway
+  const { judges, fusion, post, write } = gateway
   const score = (reward: string, samples: readonly object[], more: object = {}) =>
     post('/v1/score', { reward, samples, ...more })
 
@@ -39,6 +39,18 @@ export async function causeEverything(gateway: ObservedGateway): Promise<void> {
     Array.from({ length: 128 }, (_, at) => ({ response: String(at) })),
   )
   await score('sleepy', [{ response: '1' }])
+  // Programs that wait for their turn; a server of programs that is taken out and comes back; a process that ends.
+  const programs = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({
+      response: `\`\`\`python\nprint(1) # ${at}\n\`\`\``,
+      ground_truth: { inputs: ['1', '2'], outputs: ['1', '1'] },
+    }))
+  fusion[0].set({ kind: 'sandbox-error' })
+  await score('fusion-programs', programs(64))
+  fusion[0].set()
+  await score('local-programs', programs(8))
+  gateway.endZygotes()
+  await score('local-programs', programs(8))
   for (const order of ['sleep', 'wake']) await post(`/admin/models/sleepy/${order}`, {}, 'admin')
   for (let at = 0; at < 5; at++)
     await post('/v1/score', { reward: 'open', samples: [{ response: '1' }] }, 'burst')
@@ -49,12 +61,18 @@ export async function causeEverything(gateway: ObservedGateway): Promise<void> {
   await post('/admin/reload', {}, 'admin')
 }
 
+const program = {
+  response: '```python\nprint(1)\n```',
+  ground_truth: { inputs: ['1'], outputs: ['1'] },
+}
+
 /** A little of everything that rates need to go on, until `isOver`. */
 export async function keepGoing({ post }: ObservedGateway, isOver: () => boolean): Promise<void> {
   for (let at = 0; !isOver(); at++) {
     const samples = Array.from({ length: 16 }, (_, row) => ({ response: row % 2 ? '1' : `${at} ${row}` }))
     for (const reward of ['judged', 'open', 'broken'])
       await post('/v1/score', { reward, samples, run: 'steady' })
+    await post('/v1/score', { reward: 'fusion-programs', samples: [program, program] })
     await post('/wire/openrlhf/open', { query: ['p1'], prompts: ['p'] })
     await post('/v1/score', { reward: 'open', samples }, 'burst')
     await new Promise((resolve) => setTimeout(resolve, 200))
