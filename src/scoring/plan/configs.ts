@@ -31,6 +31,8 @@ export interface Configs {
   readonly gateway: GatewaySettings
   /** Global name -> model; null if its definition has mistakes. */
   readonly models: ReadonlyMap<string, ModelConfig | null>
+  /** Names of sandboxes, also of those whose definition has mistakes. */
+  readonly sandboxes: readonly string[]
   readonly rewards: readonly ParsedReward[]
   readonly problems: readonly Problem[]
 }
@@ -53,6 +55,7 @@ export function readConfigs(texts: readonly ConfigText[], env: Environment): Con
   const models = new ModelDefinitions(problems, env)
   const rewards: ParsedReward[] = []
   let gateway: GatewaySettings | null = null
+  let sandboxes: readonly string[] = []
   for (const text of texts) {
     const config = parseConfig(text, env)
     problems.push(...config.problems)
@@ -61,6 +64,7 @@ export function readConfigs(texts: readonly ConfigText[], env: Environment): Con
       const read = readShape(outerGateway, config, config.value, [], rmConfig)
       problems.push(...read.problems)
       models.add(config, read.value.models ?? {})
+      sandboxes = namesIn(config.value, 'sandboxes')
       if (gateway) problems.push({ path: text.file, message: 'is a second gateway file; there can be one' })
       else gateway = settingsOf(read.value as Partial<GatewayConfig>, text.file)
     } else {
@@ -70,7 +74,13 @@ export function readConfigs(texts: readonly ConfigText[], env: Environment): Con
   gateway ??= settingsOf({}, 'gateway.yaml')
   const { secret_env: secret } = gateway.guard
   if (secret !== undefined) keepSecret(secret, env[secret])
-  return { gateway, models: models.byName, rewards, problems }
+  return { gateway, models: models.byName, sandboxes, rewards, problems }
+}
+
+/** The keys of a member of a config as it is written. */
+function namesIn(written: unknown, member: string): readonly string[] {
+  const value = (written as Readonly<Record<string, unknown>> | null)?.[member]
+  return typeof value === 'object' && value !== null ? Object.keys(value) : []
 }
 
 function readReward(

@@ -25,8 +25,8 @@ export interface StepContext {
   /** Seconds of a request whose reward names none (`limits.deadline_s`). */
   readonly deadlineSeconds: number
   readonly models: ReadonlyMap<string, ModelConfig | null>
-  /** The sandboxes in gateway.yaml. */
-  readonly sandboxes: Readonly<Record<string, SandboxConfig>>
+  /** The sandboxes in gateway.yaml; null if the definition has mistakes. */
+  readonly sandboxes: Readonly<Record<string, SandboxConfig | null>>
   /** The steps above this one, which `when` may use. */
   readonly above: ReadonlyMap<string, KnownStep>
   /** Names of all steps of the reward. */
@@ -256,12 +256,25 @@ function checkProgramTime(
   { reward, deadlineSeconds, report }: StepContext,
 ): void {
   if (description.kind !== 'program' || bound === null) return
-  const { mode, total_s: given } = bound.options as { readonly mode?: string; readonly total_s?: unknown }
+  const {
+    mode,
+    total_s: given,
+    limit_s: limit,
+  } = bound.options as {
+    readonly mode?: string
+    readonly total_s?: unknown
+    readonly limit_s?: unknown
+  }
   const { properties } = description.optionsSchema as {
     readonly properties?: Readonly<Record<string, { readonly default?: unknown }>>
   }
   const total = given ?? properties?.total_s?.default
   if (typeof total !== 'number' || mode === 'published') return
+  if (typeof limit === 'number' && limit > total)
+    report.add(
+      [...at, 'options'],
+      `one test may take ${limit} s (limit_s), but all tests together ${total} s (total_s); raise total_s or lower limit_s`,
+    )
   const deadline = reward.deadline_s ?? deadlineSeconds
   const [seconds, name] =
     step.timeout_s !== undefined && step.timeout_s < deadline
@@ -281,9 +294,10 @@ function checkLanguage(
   at: ConfigPath,
   { sandboxes, report }: StepContext,
 ): void {
-  if (description.kind !== 'program' || bound === null || !Object.hasOwn(sandboxes, sandbox)) return
+  const config = Object.hasOwn(sandboxes, sandbox) ? sandboxes[sandbox] : null
+  if (description.kind !== 'program' || bound === null || !config) return
   const { language } = bound.options as { readonly language?: unknown }
-  const languages: readonly unknown[] = sandboxes[sandbox]?.languages ?? []
+  const languages: readonly unknown[] = config.languages
   if (typeof language !== 'string' || languages.includes(language)) return
   const wanted = [...languages, language].join(', ')
   report.add(

@@ -67,11 +67,11 @@ function inOrder(problems: readonly Problem[]): Problem[] {
 /** A reward's plan; null if it has mistakes, which are all reported. */
 async function resolveReward(
   { name, settings, steps: written }: ParsedReward,
-  { models, gateway }: Pick<Configs, 'models' | 'gateway'>,
+  { models, sandboxes: defined, gateway }: Pick<Configs, 'models' | 'sandboxes' | 'gateway'>,
   functions: FunctionHost,
   report: RewardReport,
 ): Promise<Plan | null> {
-  const { sandboxes } = gateway
+  const sandboxes = Object.fromEntries(defined.map((one) => [one, gateway.sandboxes[one] ?? null]))
   const { deadline_s: deadlineSeconds } = gateway.limits
   checkNames(written, report)
   const found = await Promise.all(

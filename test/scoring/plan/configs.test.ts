@@ -228,7 +228,7 @@ t.test('every mistake of every file is reported at once, with its place and the 
     "demo.yaml:17:13: on_invalid | must be null, a number, 'fail', 'group_mean' or {group_mean: <number>}",
     "demo.yaml:18:1: record | there is no setting 'record'; it is one of gateway.yaml",
     "gateway.yaml:7:14: models.other.backend | must be 'vllm' or 'sglang' or 'openai' or 'service'; did you mean 'vllm'?",
-    'gateway.yaml:9:17: models.other.instances[0] | must be an http:// or https:// address of a model server',
+    'gateway.yaml:9:17: models.other.instances[0] | must be the http:// or https:// address of a server',
     'gateway.yaml:10:17: listen.port | must be a number, not a text',
     "gateway.yaml:10:22: listen.hots | there is no setting 'hots'; did you mean 'host'?",
   ])

@@ -416,6 +416,10 @@ t.test('mistakes about sandboxes are told with a remedy', async (t) => {
   const fusion = { backend: 'sandbox-fusion', instances: ['http://x'], languages: ['cpp'] }
   await refused({ sandboxes: { fusion } }, { ...plain, sandbox: 'fusion' }, /run only python/)
   await refused({ sandboxes }, { ...step, timeout_s: 30 }, /may take 60 s \(total_s\), but timeout_s is 30 s/)
+  const slow = { ...step, options: { limit_s: 100 } }
+  await refused({ sandboxes }, slow, /one test may take 100 s \(limit_s\), but all tests together 60 s/)
+  const faulty = { sandboxes: { local: { program: 1 } } }
+  await refused(faulty, step, /^(?!.*defines no sandbox).*there is no setting 'program'/)
   const long = { ...step, options: { total_s: 600 } }
   await refused({ sandboxes }, long, /may take 600 s \(total_s\), but limits\.deadline_s is 600 s/)
 })

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../core/errors.ts'
 export function addressFault(text: string): string | null {
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    return 'an http:// or https:// address of a model server'
+    return 'the http:// or https:// address of a server'
   if (url.username !== '' || url.password !== '')
     return "an address without user and password, since metrics, logs and results show it; name the key's variable in api_key_env"
   if (text.includes('?')) return "an address without '?', because request paths are appended to it"
