@@ -82,6 +82,16 @@ const truths = z.union([
 ])
 type Truth = z.output<typeof truths>
 
+/** Characters of a program with what comes before it; a sandbox takes no longer ones. */
+const mostCharacters = 1_000_000
+
+/** The score of a program that is too long to be run: its author's fault, so no failure. */
+const tooLong = (penalty: number): Score => ({
+  value: 0 - penalty,
+  parts: { compiled: 0, passed: 0 },
+  flags: ['too_long'],
+})
+
 /** Tests that one program is run on at most. */
 const mostTests = 10_000
 
@@ -144,6 +154,7 @@ export default defineProgramReward({
     if (options.mode === 'published') {
       if (options.language !== 'python') throw new BadSample('mode: published runs only Python')
       const made = publishedExecution(sample.response, truth, options)
+      if (made && 'program' in made && made.program.length > mostCharacters) return tooLong(0)
       if (made) return made
       throw new BadSample(
         'no published grader reads a ground truth of this form, or `grader` must name one; strict mode reads more forms',
@@ -157,6 +168,7 @@ export default defineProgramReward({
       throw new BadSample(`tests that call a function or hold statements are for Python, not for ${language}`)
     if (program === null)
       return { value: 0 - options.format_penalty, parts: { compiled: 0, passed: 0 }, flags: ['no_code'] }
+    if (program.length > mostCharacters - tests.ahead.length) return tooLong(options.format_penalty)
     return {
       language,
       program: withAhead(tests.ahead, program),

@@ -105,6 +105,7 @@ const rows: readonly (readonly [string, string, unknown, number | string])[] = [
     lists,
     0,
   ],
+  ['a program that is too long', code(`x = "${'a'.repeat(1_000_000)}"`), lists, 0],
   ['no tests', add, { inputs: [], outputs: [] }, 'bad_sample'],
   ['unequal lists', add, { inputs: ['1'], outputs: [] }, 'bad_sample'],
   ['a pickle', add, 'gAAAAA==', 'bad_sample'],
