@@ -1,14 +1,21 @@
-import type { Term } from '../../core/sample/sample.ts'
+import type { Failure, Term } from '../../core/sample/sample.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
-import { called, failedTerm, ruleTerm, skippedTerm, unforeseen } from './step.ts'
+import { called, failedTerm, ruleTerm, unforeseen } from './step.ts'
+
+const withoutSandbox: Failure = {
+  kind: 'sandbox_unreachable',
+  retryable: false,
+  detail:
+    "programs are not run here: write 'sandboxes: {local: {}}' into gateway.yaml (docs/code-rewards.md)",
+}
 
 /** The term of a program reward: makes the program and its cases, runs them, and reads the verdict. Never rejects. */
 export async function programTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {
   const made = await called(context, { op: 'preprocess', function: step.function, rows: [row] })
   if (made.status !== 'execution') return ruleTerm(context, step, made)
-  if (step.sandbox === null) return skippedTerm(context, step, 'not_applicable')
+  if (step.sandbox === null) return failedTerm(context, step, withoutSandbox)
   const { clock, job, end, sandboxes } = context
   const started = clock.now()
   job.waitTime?.begin(started)

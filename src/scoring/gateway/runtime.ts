@@ -325,7 +325,7 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
 function checkPrograms({ keys }: GatewaySettings, plans: ReadonlyMap<string, Plan>, host: string): void {
   if (/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host)) return
   if (Object.values(keys).some(({ scopes }) => scopes.includes('score') || scopes.includes('admin'))) return
-  const running = [...plans.values()].find(({ steps }) => steps.some(({ kind }) => kind === 'program'))
+  const running = [...plans.values()].find(({ steps }) => steps.some(({ sandbox }) => sandbox !== null))
   if (!running) return
   throw new GatewayError(
     'RG_CONFIG_INVALID',

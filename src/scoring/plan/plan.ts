@@ -42,7 +42,7 @@ export interface PlanStep {
   readonly critique: boolean
   /** Global names. Several are a panel; rules have none. */
   readonly models: readonly string[]
-  /** Where its programs run; null unless it is a program reward. */
+  /** Where its programs run; null unless it is a program reward, and where its config goes without a sandbox. */
   readonly sandbox: string | null
   /** Model -> settings of its guard. */
   readonly guards: ReadonlyMap<string, GuardConfig>

@@ -219,7 +219,7 @@ function findModels(
 
 /** The name of the step's sandbox; null unless its function runs programs. */
 function findSandbox(
-  { sandbox }: Partial<StepConfig>,
+  { sandbox, without_sandbox: without }: Partial<StepConfig>,
   description: FunctionDescription | null,
   at: ConfigPath,
   { sandboxes: known, report }: StepContext,
@@ -228,8 +228,9 @@ function findSandbox(
   const sandboxes = Object.keys(known)
   const { name, kind } = description
   if (kind !== 'program') {
-    if (sandbox !== undefined)
-      report.add([...at, 'sandbox'], `goes with rewards that run programs; '${name}' runs none`, 'key')
+    const why = `goes with rewards that run programs; '${name}' runs none`
+    if (sandbox !== undefined) report.add([...at, 'sandbox'], why, 'key')
+    if (without !== undefined) report.add([...at, 'without_sandbox'], why, 'key')
     return null
   }
   if (sandbox === undefined) {
@@ -241,6 +242,7 @@ function findSandbox(
     return null
   }
   if (!sandboxes.includes(sandbox)) {
+    if (without === 'invalid') return null
     const near =
       didYouMean(sandbox, sandboxes) || (sandboxes.length > 0 ? `; there are ${sandboxes.join(', ')}` : '')
     report.add([...at, 'sandbox'], `gateway.yaml defines no sandbox '${sandbox}'${near}`)

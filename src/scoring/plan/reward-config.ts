@@ -40,6 +40,8 @@ export const stepConfig = z.strictObject({
   model: oneOrMore(z.string().min(1)).optional(),
   /** Global name of a sandbox, for rewards that run programs. */
   sandbox: z.string().min(1).optional(),
+  /** Where gateway.yaml does not define the sandbox: a mistake of the config (the default), or samples that are invalid. */
+  without_sandbox: z.enum(['error', 'invalid']).optional(),
   /** Overrides the model's sampling. */
   sampling: samplingConfig.optional(),
   op: z.enum(['add', 'mul']).optional(),

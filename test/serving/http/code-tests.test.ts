@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { GatewayError } from '../../../src/core/errors.ts'
 import { openGateway } from '../../../src/scoring/gateway/gateway.ts'
+import { parseConfig } from '../../../src/scoring/plan/config-text.ts'
 import { testApp } from '../../support/app.ts'
 import { packed, packedPickle } from '../../support/packed-tests.ts'
 import { withoutPython } from '../../support/python.ts'
@@ -331,6 +333,52 @@ t.test('published scores as the graders do', { skip: why }, async (t) => {
   t.equal(await scored('lcb', add, lists), 1)
   t.equal(await scored('lcb', 'print(3)', { inputs: ['1 2'], outputs: ['3'] }), 0, 'no fences, no program')
 })
+
+t.test(
+  'the shipped config of verl runs code where there is a sandbox, and starts without one',
+  { skip: why },
+  async (t) => {
+    const file = 'verl-default.yaml'
+    const text = readFileSync(`rm-configs/${file}`, 'utf8')
+    const verl = parseConfig({ file, text }, {}).value as object
+    const sources = ['codecontests', 'apps', 'codeforces', 'taco', 'openai/gsm8k']
+    const tests = JSON.stringify({ inputs: ['1 2', '2 2'], outputs: ['3', '5'] })
+    const samples = sources.map((data_source) => ({
+      prompt: 'p',
+      data_source,
+      ...(data_source.startsWith('openai')
+        ? { response: 'So\n#### 5', ground_truth: '5' }
+        : { response: add, ground_truth: tests }),
+    }))
+    const scored = async (gateway: object) => {
+      const server = await testApp(t, { gateway, verl })
+      const reply = await server.inject({
+        method: 'POST',
+        url: '/v1/score',
+        payload: { reward: 'verl', samples },
+      })
+      return (reply.json() as { results: Result[] }).results.map(
+        ({ reward, failure }) => failure?.kind ?? reward,
+      )
+    }
+    const lost = 'sandbox_unreachable'
+    t.same(await scored({}), [lost, lost, lost, lost, 1])
+    t.same(await scored({ sandboxes }), [0.5, 0.5, 0.5, 0.5, 1])
+    const opened = (gateway: object) =>
+      openGateway({
+        configs: [],
+        inline: [
+          { file: 'gateway.yaml', text: JSON.stringify(gateway) },
+          { file, text },
+        ],
+        functionFolders: [],
+        env: {},
+        listens: { host: '0.0.0.0' },
+      })
+    await (await opened({})).close(0)
+    await t.rejects(opened({ sandboxes }), { message: /define a key of scope score/ })
+  },
+)
 
 t.test('programs in C++ and JavaScript', { skip: why }, async (t) => {
   const languages = ['python', 'cpp', 'javascript']
