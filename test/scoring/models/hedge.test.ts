@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Hedge } from '../../../src/scoring/models/dispatch/hedge.ts'
 import type { AskRequest } from '../../../src/scoring/models/interface/ask.ts'
+import { RenderedMessage } from '../../../src/scoring/models/interface/question-json.ts'
 import { openModels } from '../../../src/scoring/models/models.ts'
 import { slowInstanceFilter } from '../../../src/scoring/models/pool/balance.ts'
 import type { PoolMember } from '../../../src/scoring/models/pool/pool-member.ts'
@@ -55,6 +56,29 @@ t.test(
     t.equal(told.length, 1)
   },
 )
+
+t.test('a late question with images is asked elsewhere only if the model says so', async (t) => {
+  const bytes = { base64: 'cGl4ZWxz', size: 6, header: null }
+  const image = { sha256: 'ab'.repeat(32), size: 6, mediaType: 'image/png', tokens: 64, bytes }
+  const pictured = [new RenderedMessage('user', ['What is it?', { text: '', image }], true)]
+  for (const hedge of [false, true]) {
+    const clock = fakeClock()
+    const more = { hedge: { budget: 0.5 }, ...(hedge && { images: { hedge } }) }
+    const { ask, servers } = await judge(t, [yes, yes], more, { clock, random: () => 0 })
+    for (let i = 0; i < 40; i += 1) await ask(`q${i}`)
+    const [slow, other] = servers as [ScriptedServer, ScriptedServer]
+    const held: (() => void)[] = []
+    slow.script = (seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))
+    const seen = other.seen.length
+    const asked = ask(pictured)
+    await until(() => held.length === 1)
+    clock.advance(50)
+    if (hedge) await other.saw(seen + 1)
+    else held.pop()?.()
+    t.match(await asked, { instance: hedge ? other.url : slow.url, attempts: hedge ? 2 : 1 })
+    t.equal(other.seen.length, seen + (hedge ? 1 : 0))
+  }
+})
 
 t.test('when the second call fails first, the first one still counts', async (t) => {
   const clock = fakeClock()
