@@ -17,7 +17,8 @@ import { startVllm } from './vllm-server.ts'
 t.setTimeout(3_600_000)
 // Without a plan, tap ends the file where it waits for something outside of a test.
 t.plan(9)
-t.teardown(() => process.exit())
+// Servers and sockets are left; tap has not set the exit code yet.
+t.teardown(() => process.exit(t.passing() ? 0 : 1))
 
 const program = await installedVllm()
 const generative = await tinyModel('generate')
