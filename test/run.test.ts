@@ -56,6 +56,46 @@ t.test('a run fails if one file fails, shows what failed in it, and runs the oth
   t.match(text, /^# \{ total: \d+, pass: \d, fail: \d+, skip: 1 \}$/m)
 })
 
+t.test('files that share a process each pass or fail, whatever another does', async (t) => {
+  const folder = t.testdir({
+    'a.test.js': passes,
+    'b.test.js': bad['an assertion that fails'][0],
+    'c.test.js':
+      "import t from 'tap'\nt.teardown(() => { globalThis.closed = true })\nt.test('one', async (t) => t.pass())\n",
+    'd.test.js': "import t from 'tap'\nt.test('c is closed', async (t) => t.ok(globalThis.closed))\n",
+    'e.test.js': "import t from 'tap'\nt.test('one', async () => process.reallyExit(0))\n",
+    'f.test.js': "import 'tap'\n",
+    'g.test.js': passes,
+  })
+  const names = [...'abcdefg'].map((name) => `${folder}/${name}.test.js`)
+  const { code, text } = await run([...names, '--together', '7'])
+  t.equal(code, 1)
+  const lines = text.match(/^(not )?ok \d - .*$/gm) ?? []
+  const results = lines.map((line) => line.replace(/(\d - ).*\/(.)\.test\.js # time=\d+ms/, '$1$2'))
+  t.strictSame(results, [
+    'ok 1 - a',
+    'not ok 2 - b (a test failed)',
+    'ok 3 - c',
+    'ok 4 - d',
+    'not ok 5 - e (it ended before its tests did)',
+    'not ok 6 - f (no test)',
+    'ok 7 - g',
+  ])
+  t.match(text, 'not ok 1 - they are equal')
+  t.match(text, /^# \{ total: 9, pass: 4, fail: 3, skip: 2 \}$/m)
+})
+
+t.test('a process that ends badly after its last file fails that file', async (t) => {
+  const folder = t.testdir({
+    'a.test.js': passes,
+    'b.test.js': `${passes}process.on('exit', () => process.reallyExit(3))\n`,
+  })
+  const { code, text } = await run([`${folder}/a.test.js`, `${folder}/b.test.js`, '--together', '2'])
+  t.equal(code, 1)
+  t.match(text, /^ok 1 - .*a\.test\.js/m)
+  t.match(text, /^not ok 2 - .*b\.test\.js .*\(exit code 3\)$/m)
+})
+
 t.test('a file that never ends is killed, and fails', async (t) => {
   const folder = t.testdir({ 'loop.test.js': 'for (;;);\n' })
   const { code, text } = await run([`${folder}/loop.test.js`, '--limit', '1'])

@@ -1,6 +1,7 @@
 /**
- * `npm test`: runs the compiled test files, or those that it is given, three at a time, each in a process of its own. tap's
- * command preloads its loaders in each of them and in every process that they start, which costs as much as the tests do.
+ * `npm test`: runs the compiled test files, or those that it is given, three processes at a time. A file that takes long, and each one
+ * that is named, has a process of its own; the others share processes (together.ts). tap's command preloads its loaders in each
+ * process and in every one that they start, which costs as much as the tests do.
  *
  * It prints a line for each file, what went wrong in those that fail, and the totals.
  */
@@ -14,12 +15,14 @@ const { values, positionals } = parseArgs({
   options: {
     /** One more than the cores of the smallest machine: tests wait for processes and servers of their own. */
     jobs: { type: 'string', default: '3' },
-    /** Seconds after which the process of a file is ended. tap itself gives a file less, unless the file asks for more. */
+    /** Seconds that a file may take before its process is ended. tap itself gives a file less, unless the file asks for more. */
     limit: { type: 'string', default: '420' },
+    /** The most files that share a process; 1 where files are named. */
+    together: { type: 'string' },
   },
 })
 
-/** The files that take longest, each 10 s and more on one core. The longest come first. */
+/** The files that take longest: 5 s of processor time and more. The longest come first. */
 const longest: readonly string[] = [
   'scoring/functions/hostile',
   'adversarial/table',
@@ -41,12 +44,14 @@ const longest: readonly string[] = [
 
 const noDomains = new URL('support/no-domains.js', import.meta.url).href
 
+const together = new URL('together.js', import.meta.url).pathname
+
 type Totals = Record<'total' | 'pass' | 'fail' | 'skip' | 'todo', number>
 
 const running = new Set<ReturnType<typeof spawn>>()
 const totals: Totals = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 }
 const files = positionals.length > 0 ? positionals : testFiles()
-const waiting = [...files]
+const waiting = lots(Number(values.together ?? (positionals.length > 0 ? 1 : 8)))
 const started = performance.now()
 let [done, failed] = [0, 0]
 
@@ -80,34 +85,77 @@ function rankOf(file: string): number {
   return rank < 0 ? longest.length : rank
 }
 
+/** The files that take longest each alone, then the others in lots of this size. */
+function lots(size: number): string[][] {
+  const alone = size > 1 ? files.filter((file) => rankOf(file) < longest.length) : files
+  const others = files.filter((file) => !alone.includes(file))
+  const count = Math.ceil(others.length / size)
+  return [
+    ...alone.map((file) => [file]),
+    ...Array.from({ length: count }, (_, at) => others.slice(at * size, (at + 1) * size)),
+  ]
+}
+
 async function work(): Promise<void> {
-  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-    const begun = performance.now()
-    const { output, fault } = await ran(file)
-    const counted = totalsOf(output)
-    const why = fault ?? (counted === null ? 'it ended before its tests did' : null)
-    for (const [name, count] of Object.entries(counted ?? {})) totals[name as keyof Totals] += count
-    if (why !== null) {
-      failed += 1
-      // A file that fails without a failed test counts as one.
-      if (!counted?.fail) {
-        totals.total += 1
-        totals.fail += 1
-      }
-      write(`# Subtest: ${file}\n${troubleIn(output).replace(/^(?=.)/gm, '    ')}`)
+  for (let lot = waiting.shift(); lot !== undefined; lot = waiting.shift()) {
+    const [first = '', ...others] = lot
+    if (others.length > 0) await runTogether(lot)
+    else {
+      const begun = performance.now()
+      const { output, fault } = await ran(first)
+      tell(first, output, totalsOf(output), fault, performance.now() - begun)
     }
-    const result = why === null ? 'ok' : 'not ok'
-    const ms = (performance.now() - begun).toFixed(0)
-    write(`${result} ${++done} - ${file} # time=${ms}ms${why === null ? '' : ` (${why})`}`)
   }
 }
 
-/** The output of a file, and why it did not end well, if it did not. */
-function ran(file: string): Promise<{ output: string; fault: string | null }> {
+/** Where the process ends early, the file that ran then has failed; those after it run in another process. */
+async function runTogether(lot: readonly string[]): Promise<void> {
+  const { output, fault } = await ran(together, { TEST_FILES: JSON.stringify(lot) })
+  const parts = output.split(/^# counted (.*)$\n/m)
+  for (const [at, file] of lot.entries()) {
+    const [text = '', counted] = parts.slice(2 * at)
+    const isLast = at === lot.length - 1
+    if (counted === undefined) {
+      tell(file, text, null, fault, 0)
+      if (!isLast) waiting.push(lot.slice(at + 1))
+      return
+    }
+    const { ms, ...counts } = JSON.parse(counted)
+    // What went wrong in a file is in its counts. That all went well and the process did not can only be told of its last file.
+    const endedBadly = isLast && !/^not ok/m.test(output) ? fault : null
+    const why = counts.total === 0 ? 'no test' : counts.fail > 0 ? 'a test failed' : endedBadly
+    tell(file, text, counts, why, ms)
+  }
+}
+
+function tell(
+  file: string,
+  output: string,
+  counted: Partial<Totals> | null,
+  fault: string | null,
+  ms: number,
+): void {
+  const why = fault ?? (counted === null ? 'it ended before its tests did' : null)
+  for (const [name, count] of Object.entries(counted ?? {})) totals[name as keyof Totals] += count
+  if (why !== null) {
+    failed += 1
+    // A file that fails without a failed test counts as one.
+    if (!counted?.fail) {
+      totals.total += 1
+      totals.fail += 1
+    }
+    write(`# Subtest: ${file}\n${troubleIn(output).replace(/^(?=.)/gm, '    ')}`)
+  }
+  const result = why === null ? 'ok' : 'not ok'
+  write(`${result} ${++done} - ${file} # time=${ms.toFixed(0)}ms${why === null ? '' : ` (${why})`}`)
+}
+
+/** The output of a process, and why it did not end well, if it did not. */
+function ran(file: string, env: NodeJS.ProcessEnv = {}): Promise<{ output: string; fault: string | null }> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['--import', noDomains, file], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { TAP_TIMEOUT: '240', ...process.env },
+      env: { TAP_TIMEOUT: '240', ...process.env, ...env },
     })
     running.add(child)
     let isLate = false
@@ -117,7 +165,11 @@ function ran(file: string): Promise<{ output: string; fault: string | null }> {
     }, Number(values.limit) * 1000)
     const chunks: Buffer[] = []
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('data', (chunk: Buffer) => {
+        chunks.push(chunk)
+        // The next file of a lot has begun.
+        if (chunk.includes('# counted ')) timer.refresh()
+      })
     child.once('close', (code, signal) => {
       clearTimeout(timer)
       running.delete(child)
