@@ -10,12 +10,15 @@ const ids = z.array(id).max(10_000)
 
 /** The documents that an answer must cite, and those that it may. */
 const wanted = z
-  .union([
-    ids.transform((all) => ({ wanted: all, allowed: all })),
-    z
-      .object({ wanted: ids, allowed: ids.optional() })
-      .transform(({ wanted, allowed = wanted }) => ({ wanted, allowed })),
-  ])
+  .union(
+    [
+      ids.transform((all) => ({ wanted: all, allowed: all })),
+      z
+        .object({ wanted: ids, allowed: ids.optional() })
+        .transform(({ wanted, allowed = wanted }) => ({ wanted, allowed })),
+    ],
+    { error: 'is no list of ids (numbers or texts) and no object with such a list in wanted' },
+  )
   .refine(({ wanted, allowed }) => {
     const known = new Set(allowed)
     return wanted.every((one) => known.has(one))

@@ -4,7 +4,9 @@ import { answerAt, answerPlaces, isBlank, promptText } from '../src/grading/inde
 
 const label = z.string().trim().min(1).max(200)
 const [mostLabels, mostItems] = [1000, 1000]
-const wanted = z.union([label.transform((one) => [one]), z.array(label).max(mostLabels)])
+const wanted = z.union([label.transform((one) => [one]), z.array(label).max(mostLabels)], {
+  error: 'is no label and no list of labels',
+})
 const weight = z.number().positive()
 const same = (one: string): string => one.trim().toLowerCase()
 

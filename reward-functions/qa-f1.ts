@@ -16,15 +16,20 @@ const aliases = z.union([text.transform((one) => [one]), z.array(text)])
 const [mostSpans, longest] = [32, 20_000]
 
 /** One span of several aliases, of a text, a list, SQuAD's `answers` or a search row; or several spans. */
-const wanted = z.union([
-  aliases.transform((one): Spans => [one]),
-  z.object({ spans: z.array(aliases).min(1).max(mostSpans) }).transform(({ spans }): Spans => spans),
-  z.object({ target: aliases }).transform(({ target }): Spans => [target]),
-  z.object({ text: aliases }).transform(({ text }): Spans => [text]),
-  z
-    .object({ answers: z.union([aliases, z.object({ text: aliases }).transform(({ text }) => text)]) })
-    .transform(({ answers }): Spans => [answers]),
-])
+const wanted = z.union(
+  [
+    aliases.transform((one): Spans => [one]),
+    z.object({ spans: z.array(aliases).min(1).max(mostSpans) }).transform(({ spans }): Spans => spans),
+    z.object({ target: aliases }).transform(({ target }): Spans => [target]),
+    z.object({ text: aliases }).transform(({ text }): Spans => [text]),
+    z
+      .object({ answers: z.union([aliases, z.object({ text: aliases }).transform(({ text }) => text)]) })
+      .transform(({ answers }): Spans => [answers]),
+  ],
+  {
+    error: 'is no text, no list of texts, and no object with text, answers, target or 1 to 32 spans of texts',
+  },
+)
 
 /** The labels of a published grader, as they came. */
 type Truth = Spans | { readonly published: unknown }

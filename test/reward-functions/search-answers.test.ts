@@ -297,6 +297,7 @@ t.test('qa-f1: rows of SQuAD, of search and of plain texts are read, others are 
     { spans: ['a', []] },
   ])
     t.throws(() => row(qaF1, { groundTruth }), JSON.stringify(groundTruth))
+  t.throws(() => row(qaF1, { groundTruth: { span: 'Paris' } }), /is no text, no list of texts/)
   t.throws(() => row(qaF1, { groundTruth: 'x'.repeat(20_001) }), /longer than 20000 characters/)
 })
 
