@@ -71,6 +71,7 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
       const facts = {
         version: packageVersion,
         confinement: confinement.text,
+        languages: options.sandbox.languages,
         running,
         waiting,
         programs: size,

@@ -127,6 +127,7 @@ t.test('check --connect asks sandbox servers how they run programs', { skip: wit
       sandboxes: {
         fleet: { ...pool('reward-gateway', own.url), api_key_env: 'RIGHT' },
         wrong: { ...pool('reward-gateway', own.url), api_key_env: 'WRONG' },
+        more: { ...pool('reward-gateway', own.url), languages: ['python', 'cpp'] },
         none: pool('reward-gateway', own.url, `http://127.0.0.1:${port}`, other.url),
         fusion: pool('sandbox-fusion', fusion.url, sick.url, other.url),
       },
@@ -140,12 +141,13 @@ t.test('check --connect asks sandbox servers how they run programs', { skip: wit
     /\nsandbox fleet at http\S+: responds \(\d+ ms\): programs run .*Python 3\S+; 1 at once, 0 running and 0 waiting now; version \d/,
     /\nerror: sandbox wrong at http\S+: it refuses with 401: is the key in WRONG right\?\n/,
     /\nerror: sandbox none at http\S+: it refuses with 401: it needs a key; set api_key_env\n/,
+    /\nerror: sandbox more at http\S+: it does not run cpp: start it with --languages python,cpp\n/,
     /\nerror: sandbox none at http\S+: nothing listens there\n/,
     /\nerror: sandbox none at http\S+: \/health does not tell how programs are confined: is this the address of `reward-gateway sandbox`\?\n/,
     /\nsandbox fusion at http\S+: responds \(\d+ ms\): programs run in Python 3\.11\.2, C\+\+; their confinement is that/,
     /\nerror: sandbox fusion at http\S+: it does not run Python: SandboxError\n/,
     /\nerror: sandbox fusion at http\S+: \/run_code answers no result: is this the address of SandboxFusion\?\n/,
-    /\n2 of 8 sandbox servers respond\n$/,
+    /\n2 of 9 sandbox servers respond\n$/,
   ])
     t.match(stdout, line)
   t.notMatch(stdout, key)

@@ -50,11 +50,14 @@ async function askOwn(ask: AskServer, config: ServersConfig): Promise<Found> {
   const what = '`reward-gateway sandbox`'
   const { status, text } = await ask('/health')
   const said = objectOf(text)
-  const { version, confinement, programs, running, waiting } = said ?? {}
+  const { version, confinement, languages, programs, running, waiting } = said ?? {}
   if (status === 503 && said?.status === 'closing') return 'it is closing'
   if (status !== 200) return `/health answers ${status}${hintOf(status, config, what)}`
   if (typeof confinement !== 'string' || typeof programs !== 'number')
     return `/health does not tell how programs are confined: is this the address of ${what}?`
+  const lacking = config.languages.filter((name) => !(Array.isArray(languages) && languages.includes(name)))
+  if (lacking.length > 0)
+    return `it does not run ${lacking.join(', ')}: start it with --languages ${config.languages.join(',')}`
   const { status: allowed } = await ask('/metrics')
   if (allowed !== 200) return `it refuses with ${allowed}${hintOf(allowed, config, what)}`
   const release =
