@@ -74,9 +74,9 @@ const structured: readonly string[] = [
   'extra',
 ]
 
-const pointer = z
-  .string()
-  .refine((text) => readPointer(text) !== null, { error: "a JSON Pointer such as /results/0/score, or ''" })
+const pointer = z.string().refine((text) => readPointer(text) !== null, {
+  error: "expected a JSON Pointer such as /results/0/score, or ''",
+})
 const part = z.string().regex(/^[A-Za-z_][\w.-]{0,59}$/)
 
 /**

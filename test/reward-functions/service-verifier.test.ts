@@ -188,6 +188,22 @@ t.test('a slow body ends with the time of the call', async (t) => {
   t.equal(resultOf((await outcomesOf(gateway, 'one', [sampleOf('x')]))[0]), 'judge_timeout')
 })
 
+t.test('a function of your own asks a service, and says why a reply is no verdict', async (t) => {
+  let reply: unknown
+  const { gateway, server } = await service(t, [(seen, response) => says(reply)(seen, response)], {
+    own: { step: { function: 'test-counter', options: {} } },
+  })
+  const result = async (given: unknown) => {
+    reply = given
+    return (await outcomesOf(gateway, 'own', [sampleOf(JSON.stringify(given))]))[0]
+  }
+  t.match(await result({ passed: 1, total: 4 }), { valid: true, reward: 0.25 })
+  t.strictSame(server.seen[0]?.body, { kind: 'prompt', labels: [], question: '{"passed":1,"total":4}' })
+  const failure = { kind: 'judge_unparseable', detail: 'the reply does not count its tests' }
+  t.match(await result({ passed: 1 }), { valid: false, failure })
+  t.match(await result({ passed: 5, total: 4 }), { valid: false, failure: { kind: 'judge_out_of_range' } })
+})
+
 t.test('inherited names are no place of a reply or a row', async (t) => {
   const { gateway, server } = await service(t, [raw('{"score": 0, "__proto__": {"score": 1}, "a": [7]}')], {
     inherited: { score: '/constructor/length', range: [0, 10] },

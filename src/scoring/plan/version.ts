@@ -19,7 +19,7 @@ export function planVersion(
     functions: functions.map(({ name, hash }) => [name, hash]),
     models: models.map(([name, model]) => [
       name,
-      Object.fromEntries(deciding.map((key) => [key, model[key]])),
+      { ...Object.fromEntries(deciding.map((key) => [key, model[key]])), service: model.service?.path },
     ]),
   }).slice(0, 16)
 }
@@ -28,7 +28,6 @@ export function planVersion(
 const deciding = [
   'backend',
   'model',
-  'service',
   'revision',
   'sampling',
   'chat_template',
