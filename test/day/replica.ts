@@ -1,0 +1,216 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ReplicaFigures } from './gateway-figures.ts'
+
+const ticksPerSecond = 100
+const readyWithinMs = 120_000
+/** Of a block of the loop. */
+const tooLongMs = 50
+
+/** A gateway at one port over all its restarts, as docs/performance.md advises to run it, with what it used. */
+export class Replica {
+  readonly port: number
+  /** Ticks of its loop by the milliseconds that it was blocked before, while it served. */
+  readonly blocks = new Map<number, number>()
+  peakRss = 0
+  /** Told of each block that is longer than it may be. */
+  onBlock = (_ms: number): void => {}
+  readonly #folder: string
+  readonly #env: Readonly<Record<string, string>>
+  #child: ChildProcess | null = null
+  #isServing = false
+  /** CPU milliseconds of processes that have ended, and of this one before it served. */
+  #spent = 0
+  #startingCost = 0
+  #lastCpu = 0
+  #lastWaited = 0
+  #waitedBefore = 0
+
+  constructor(port: number, folder: string, env: Readonly<Record<string, string>>) {
+    this.port = port
+    this.#folder = folder
+    this.#env = env
+    process.once('exit', () => this.#child?.kill('SIGKILL'))
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
+  /** Resolves once /readyz says so. */
+  async start(): Promise<void> {
+    const preload = ['--import', join(import.meta.dirname, 'gateway-figures.js'), '--expose-gc']
+    const serve = ['serve', '--config', this.#folder, '--port', String(this.port), '--log-level', 'fatal']
+    const args = [...preload, '--max-semi-space-size=64', 'dist/src/cli/main.js', ...serve]
+    const env = { ...process.env, ...this.#env, NODE_V8_COVERAGE: undefined }
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    this.#child = child
+    child.on('message', (figures) => this.#keep(figures as ReplicaFigures))
+    const began = performance.now()
+    for (;;) {
+      const answer = await fetch(`${this.url}/readyz`).catch(() => null)
+      await answer?.arrayBuffer()
+      if (answer?.ok) break
+      if (child.exitCode !== null) throw new Error(`a replica ended with ${child.exitCode}`)
+      if (performance.now() - began > readyWithinMs) throw new Error(`${this.url} is not ready`)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    this.#startingCost = cpuMsOf(this.pid)
+    this.#isServing = true
+  }
+
+  /** SIGTERM; the exit code. */
+  async stop(): Promise<number | null> {
+    const child = this.#child
+    if (!child) return null
+    this.cpuMs()
+    const exited = once(child, 'exit')
+    child.kill('SIGTERM')
+    const looks = setInterval(() => this.cpuMs(), 200)
+    await exited
+    clearInterval(looks)
+    this.#retire()
+    return child.exitCode
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child
+    if (!child) return
+    this.cpuMs()
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+    this.#retire()
+  }
+
+  reload(): void {
+    this.#child?.kill('SIGHUP')
+  }
+
+  /** CPU milliseconds that all its processes so far took to serve, without those that start them. */
+  cpuMs(): number {
+    const now = this.#isServing ? cpuMsOf(this.pid) : 0
+    if (now > 0) this.#lastCpu = now - this.#startingCost
+    return this.#spent + this.#lastCpu
+  }
+
+  /** Milliseconds in which its loop stood in line for a core of a busy machine. */
+  waitedMs(): number {
+    const now = waitedMsOf(this.pid)
+    if (now > 0) this.#lastWaited = now
+    return this.#waitedBefore + this.#lastWaited
+  }
+
+  /** Samples of a metric whose labels hold all of these texts, summed. NaN: nobody answers. */
+  async metric(name: string, ...labels: readonly string[]): Promise<number> {
+    const text = await fetch(`${this.url}/metrics`).then(
+      (answer) => answer.text(),
+      () => null,
+    )
+    if (text === null) return Number.NaN
+    const lines = text
+      .split('\n')
+      .filter((line) => line.startsWith(name) && /^[ {]/.test(line.slice(name.length)))
+      .filter((line) => labels.every((label) => line.includes(label)))
+    return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+  }
+
+  /** The versions of its rewards by name; none while nobody answers. */
+  async versions(): Promise<ReadonlyMap<string, string>> {
+    const answer = await fetch(`${this.url}/v1/rewards`).catch(() => null)
+    if (!answer) return new Map()
+    const { rewards } = (await answer.json()) as { rewards: readonly { name: string; version: string }[] }
+    return new Map(rewards.map(({ name, version }) => [name, version]))
+  }
+
+  /** Bytes of the heap that are in use after a full collection. */
+  heapAtRest(): Promise<number> {
+    return new Promise((resolve) => {
+      const listen = ({ isCollected, heapUsed }: ReplicaFigures) => {
+        if (!isCollected) return
+        this.#child?.off('message', listen)
+        resolve(heapUsed)
+      }
+      this.#child?.on('message', listen)
+      this.#child?.send('collect')
+    })
+  }
+
+  /** The processes that it has started and that run. */
+  descendants(): readonly number[] {
+    return descendantsOf(this.pid)
+  }
+
+  /** Forgets what came before the step. */
+  begin(): void {
+    this.blocks.clear()
+    this.peakRss = 0
+  }
+
+  #keep({ blocks, rss, isCollected }: ReplicaFigures): void {
+    this.peakRss = Math.max(this.peakRss, rss)
+    // Starting blocks the loop while nobody is served, and the collection is ours.
+    if (!this.#isServing || isCollected) return
+    for (const [ms, count] of blocks) {
+      this.blocks.set(ms, (this.blocks.get(ms) ?? 0) + count)
+      if (ms > tooLongMs) this.onBlock(ms)
+    }
+  }
+
+  #retire(): void {
+    this.#isServing = false
+    this.#spent += this.#lastCpu
+    this.#lastCpu = 0
+    this.#waitedBefore += this.#lastWaited
+    this.#lastWaited = 0
+    this.#child = null
+  }
+}
+
+/** 0 where the process has gone. */
+function cpuMsOf(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond
+  } catch {
+    return 0
+  }
+}
+
+/** Of the main thread. 0 where the process has gone or the kernel does not tell. */
+export function waitedMsOf(pid: number | 'self'): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
+  } catch {
+    return 0
+  }
+}
+
+function descendantsOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
+        .trim()
+        .split(' ')
+        .filter(Boolean)
+        .flatMap((child) => [Number(child), ...descendantsOf(Number(child))]),
+    )
+  } catch {
+    return []
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

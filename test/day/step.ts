@@ -1,0 +1,190 @@
+import { atMost, late, told, type Verdict } from './bounds.ts'
+import { type Found, pause, playEvents } from './events.ts'
+import { asked, loadOf, type Row } from './load.ts'
+import { type Burst, burstRatio, kindsTable, Measures, p99ByRule } from './measures.ts'
+import type { Stage } from './stage.ts'
+import { type Final, Trainer } from './trainer.ts'
+
+export interface StepOptions {
+  readonly seed: number
+  /** Of run A. */
+  readonly rows: number
+  readonly stepMs: number
+  readonly isLong: boolean
+  /** Without events. */
+  readonly isCalm: boolean
+  /** Too short to judge CPU and questions by: events cost as many as in a whole step. */
+  readonly isPart: boolean
+}
+
+/** What a step came to. `more`: of each kind how long it took, and the first violations. */
+export interface Played {
+  readonly rows: number
+  readonly verdicts: readonly Verdict[]
+  readonly more: string
+}
+
+const burstAt = 0.5
+/** Longer than any row may wait. */
+const tailMs = 600_000
+const mib = 2 ** 20
+
+export async function playStep(stage: Stage, options: StepOptions): Promise<Played> {
+  const { stepMs, isCalm } = options
+  const rows = loadOf({ ...options, burstAt })
+  let began = performance.now()
+  const now = () => performance.now() - began
+  const say = (what: string) =>
+    void process.stderr.write(`${(now() / 1000).toFixed(1).padStart(7)} s  ${what}\n`)
+  for (const [index, replica] of stage.replicas.entries())
+    replica.onBlock = (ms) => say(`the loop of replica ${index} was blocked for ${ms} ms`)
+  const trainer = new Trainer(stage, now)
+  await trainer.learn()
+  const measures = new Measures(stage, trainer, now)
+  await measures.begin()
+  began = performance.now()
+  const lastArrivalMs = rows.at(-1)?.atMs ?? 0
+  const work = send(trainer, rows, now)
+  const burst = measures.burst(stepMs * burstAt, rows, lastArrivalMs + tailMs)
+  const events = isCalm ? null : playEvents({ stage, trainer, stepMs, rows: options.rows, now, say })
+  const watch = setInterval(() => say(measures.state()), Math.max(5000, stepMs / 20))
+  const tail = pause(lastArrivalMs).then(() => measures.waitedMs())
+  const isDone = await Promise.race([work.then(() => true), pause(lastArrivalMs + tailMs).then(() => false)])
+  const tailS = (now() - lastArrivalMs) / 1000
+  const waitedS = (measures.waitedMs() - (await tail)) / 1000
+  say(isDone ? 'every row has its final answer' : 'rows are left without an answer')
+  const [found, burstOver] = [await events, await burst]
+  clearInterval(watch)
+  const verdicts = await verdictsOf(rows, trainer, measures, {
+    ...options,
+    tailS,
+    waitedS,
+    found,
+    burst: burstOver,
+  })
+  await trainer.close()
+  return { rows: rows.length, verdicts, more: summaryOf(trainer) }
+}
+
+/** Sends each row at its time; resolves when all have their final answers. */
+async function send(trainer: Trainer, rows: readonly Row[], now: () => number): Promise<void> {
+  const groups = new Map<string, Row[]>()
+  for (const row of rows) {
+    const group = groups.get(row.group)
+    if (group) group.push(row)
+    else groups.set(row.group, [row])
+  }
+  await Promise.all(
+    rows.map(async (row) => {
+      if (row.wasAborted) {
+        await pause(row.atMs / 2 - now())
+        await trainer.scoreHalf(row)
+      }
+      await pause(row.atMs - now())
+      await trainer.score(row)
+      await trainer.unify(groups.get(row.group) ?? [])
+    }),
+  )
+}
+
+interface Measured extends StepOptions {
+  readonly tailS: number
+  /** Of the tail, in line for a core. */
+  readonly waitedS: number
+  readonly found: Found | null
+  readonly burst: Burst
+}
+
+/** A judge that has no verdict is no fault of the infrastructure. */
+const isInfrastructure = (failure: string | null): failure is string =>
+  failure !== null && failure !== 'judge_unparseable'
+
+async function verdictsOf(
+  rows: readonly Row[],
+  trainer: Trainer,
+  measures: Measures,
+  { isCalm, isPart, tailS, waitedS, found, burst }: Measured,
+): Promise<Verdict[]> {
+  const used = await measures.end(burst)
+  const finals = [...trainer.finals.values()]
+  const missing = rows.filter((row) => !trainer.cancelled.has(row) && !trainer.finals.has(row.id))
+  const failures = finals.map(({ failure }) => failure).filter(isInfrastructure)
+  const doubled = trainer.violations.filter((violation) => violation.includes('two final')).length
+  const needed = rows.reduce((sum, row) => sum + questionsOf(row), 0)
+  const ofA = rows.filter(({ kind }) => kind !== 'burst')
+  const kib = ofA.reduce((sum, { tokens }) => sum + tokens / 256, 0) / ofA.length
+  const [byRule, ratio] = [p99ByRule(finals), burstRatio(finals, burst)]
+  const full = isPart ? told : (verdict: Verdict) => verdict
+  return [
+    atMost('uncancelled rows without a final answer', missing.length, 0, ''),
+    atMost('rows with two', doubled, 0, ''),
+    atMost('rows with a wrong number, and other violations', trainer.violations.length - doubled, 0, ''),
+    atMost('rows invalid for infrastructure', failures.length, 0, '', [...new Set(failures)].join(', ')),
+    late(
+      `last reward after the last arrival, ${isCalm ? 'without' : 'with'} events`,
+      tailS,
+      waitedS,
+      isCalm ? 30 : 60,
+      's',
+    ),
+    late('p99 of a row by rule only', byRule.ms, byRule.waitedMs, 250, 'ms'),
+    atMost(
+      'p99 of run A while run B is scored, over its p99 otherwise',
+      ratio.ratio,
+      2,
+      ' times',
+      ratio.note,
+    ),
+    ...(found?.suspect ?? []).map(({ seconds, waitedS: lateS }, index) =>
+      late(`a hung server is suspect at replica ${index}`, seconds, lateS, 15, 's'),
+    ),
+    full(atMost(`CPU of the gateway for a row of run A (${kib.toFixed(0)} KB)`, used.cpuOfA, 6, 'ms')),
+    full(atMost('CPU of the gateway for a row of run B (4 KB)', used.cpuOfB, 1.5, 'ms')),
+    atMost(
+      'most resident memory of a replica',
+      used.peakRss / mib,
+      1024,
+      'MiB',
+      `at most ${(trainer.mostBytes / mib).toFixed(0)} MiB of bodies in progress`,
+    ),
+    atMost('p99 of the delay of the loop', used.loopP99, 50, 'ms'),
+    atMost('most delay of the loop', used.loopMost, 100, 'ms'),
+    full(questionsOver(used.questions, needed, trainer.answers)),
+    atMost(
+      'groups with rewards of two versions',
+      mixedGroups(finals),
+      0,
+      '',
+      `${trainer.again} rows were asked again`,
+    ),
+  ]
+}
+
+const questionsOf = (row: Row): number => Object.values(asked(row)).filter(Boolean).length
+
+/** What a row asked at a replica that was killed is lost with it: a busy machine has more rows in progress then. */
+function questionsOver(questions: number, needed: number, answers: readonly Final[]): Verdict {
+  const lost = answers.reduce((sum, { row, tries }) => sum + (tries - 1) * questionsOf(row), 0)
+  const note = `${questions} of ${needed}; ${lost} of rows whose connection was lost`
+  const verdict = atMost('questions over those needed', questions / needed, 1.1, ' times', note)
+  return { ...verdict, holds: verdict.holds || (questions - lost <= 1.1 * needed ? null : false) }
+}
+
+function mixedGroups(finals: readonly { readonly row: Row; readonly edition: number }[]): number {
+  const editions = new Map<string, Set<number>>()
+  for (const { row, edition } of finals)
+    editions.set(row.group, (editions.get(row.group) ?? new Set()).add(edition))
+  return [...editions.values()].filter(({ size }) => size > 1).length
+}
+
+function summaryOf(trainer: Trainer): string {
+  const finals = [...trainer.finals.values()]
+  const without = finals.filter(({ failure }) => failure === 'judge_unparseable').length
+  const { answered, refused, lost } = trainer.ends
+  const why = [...trainer.refusals].map(([code, count]) => `${count} ${code}`).join(', ')
+  return [
+    kindsTable(finals),
+    `\nrequests: ${answered} answered, ${refused} refused${why && ` (${why})`}, ${lost} lost; ${without} rows without a verdict, ${trainer.cancelled.size} cancelled`,
+    ...trainer.violations.slice(0, 20),
+  ].join('\n')
+}
