@@ -11,6 +11,8 @@ export interface Answer {
   readonly stderr: string
   readonly value?: unknown
   readonly cpu_s: number
+  /** Its time ended while it waited by its own will, and nobody kept it from its core. */
+  readonly asleep?: boolean
 }
 
 /** Whether a case passed. `wanted`: values of `expected.python`. */

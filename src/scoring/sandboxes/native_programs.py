@@ -126,7 +126,7 @@ class Languages:
 
     def tried(self, name):
         source, prefix = PROBES[name]
-        self.slot = os.memfd_create("program", os.MFD_ALLOW_SEALING)
+        self.slot = zygote.file_in_memory("program")
         message = {"program": source, "language": name, "memory_mb": 512, "cpu_s": 10, "wall_s": 20, "output_bytes": 65536}
         answer = zygote.json.loads(zygote.run_case(self.program_of(message), {"stdin": "21"}))
         self.close_slot()
@@ -150,7 +150,7 @@ class Languages:
     # --- In a server ---
 
     def make_slot(self):
-        self.slot = os.memfd_create("program", os.MFD_ALLOW_SEALING) if "cpp" in self.paths else None
+        self.slot = zygote.file_in_memory("program") if "cpp" in self.paths else None
 
     def close_slot(self):
         if self.slot is not None:
@@ -182,7 +182,7 @@ class Languages:
                 binary = self.compiled(source)
             stack = min(256 << 20, memory // 4)
             return NativeProgram(self, message, binary, None, ["program"], CPP_MAPS, stack, zygote.RULES_FD)
-        given = os.memfd_create("program", os.MFD_ALLOW_SEALING)
+        given = zygote.file_in_memory("program")
         zygote.write_all(given, source)
         fcntl.fcntl(given, fcntl.F_ADD_SEALS, 0xF)
         arguments = ["node", "--disable-wasm-trap-handler", "--v8-pool-size=1", f"--max-old-space-size={message['memory_mb']}"]

@@ -14,7 +14,7 @@ Then the other side sends, and waits for each answer:
     {"stdin": "text"} | {"call": "name", "args": "a JSON list"} | {"value": "expression"} |
     {"check": "statements", "gives": "any text"}
         -> {"ended": "ok" | "exception" | "exit" | "signal" | "time" | "memory" | "output" | "missing", "code": 0,
-            "stdout": "...", "stderr": "...", "value": encoded, "cpu_s": 0.01, "wall_s": 0.01}
+            "stdout": "...", "stderr": "...", "value": encoded, "asleep": true, "cpu_s": 0.01, "wall_s": 0.01}
     {"end": true}, after which the next program may come
 
 Three kinds of process take part. The server imports what programs use, once. For each program it forks a template,
@@ -470,9 +470,13 @@ class Program:
         enter_case(given, out, err, res, self, case)
 
 
+def file_in_memory(name):
+    return os.memfd_create(name, os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+
+
 def run_case(program, case):
     """Forks a process that runs the program on a case. Returns how it ended, as a JSON text."""
-    given = os.memfd_create("stdin", os.MFD_ALLOW_SEALING)
+    given = file_in_memory("stdin")
     text = case.get("stdin")
     if text:
         write_all(given, text.encode("utf-8", "surrogatepass"))
@@ -557,7 +561,10 @@ def outcome(broken, status, usage, stdout, stderr, result, program, wall, quote=
             ended = "tampered"
     printed = quote(stdout[: program.output_bytes].decode("utf-8", "replace"))
     said = quote(stderr.decode("utf-8", "replace")) if stderr else '""'
-    return f'{{"ended":"{ended}","code":{code},"stdout":{printed},"stderr":{said}{value},"cpu_s":{cpu:.4f},"wall_s":{wall:.4f}}}'
+    # A program that waited by its own will, and hardly ever lost its core to another one, had no neighbours to blame.
+    asleep = ',"asleep":true' if ended == "time" and usage.ru_nvcsw > 0 and usage.ru_nivcsw <= 2 else ""
+    times = f'"cpu_s":{cpu:.4f},"wall_s":{wall:.4f}'
+    return f'{{"ended":"{ended}","code":{code},"stdout":{printed},"stderr":{said}{value}{asleep},{times}}}'
 
 
 # --- Inside the process of a case --------------------------------------------------------------------------------
@@ -848,6 +855,10 @@ def confine(wanted):
 
 def open_streams():
     """Moves the messages out of the way, and makes the streams of programs, as every case finds them."""
+    # Whatever else came from the process that started this one, through a wrapper of the interpreter too.
+    os.closerange(3, 1 << 16)
+    for name in set(os.environ) - {"PATH", "LD_BIND_NOW"}:
+        del os.environ[name]
     for fd, moved in ((0, MESSAGES_IN), (1, MESSAGES_OUT)):
         os.dup2(fd, moved, inheritable=False)
     # The kinds of descriptors that a case has: what a stream can do is asked when it is made.

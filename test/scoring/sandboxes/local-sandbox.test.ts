@@ -437,6 +437,16 @@ t.test('C++ and JavaScript', { skip: await withoutOthers() }, async (t) => {
       t.match(outcome, { result: { cases: [{ passed: true }] } }, `${language} ${what}`)
     }
   })
+  await t.test('inherit nothing: no file of another program, no variable', async (t) => {
+    const files = 'for (int fd = 3; fd < 1024; fd++) if (fcntl(fd, F_GETFD) >= 0) printf("%d ", fd);'
+    t.equal(await ran('cpp', `#include <fcntl.h>\n${cpp(files)}`, '', ''), 'ok true')
+    const names = '#include <cstdio>\nint main(int, char **, char **e) { if (*e) puts(*e); }'
+    t.equal(await ran('cpp', names, '', ''), 'ok true')
+    t.equal(
+      await ran('python', 'import os\nprint(set(os.environ) - {"PATH", "LD_BIND_NOW"})', '', 'set()'),
+      'ok true',
+    )
+  })
   await t.test('a program is compiled once', async (t) => {
     const slow = `${'#include <bits/stdc++.h>\n'}int main() { puts("${Math.random()}"); }`
     const seconds = async () => {
