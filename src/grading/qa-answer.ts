@@ -1,6 +1,7 @@
 import { isHedged } from './answer/wording.ts'
 import { bestAssignment } from './assignment.ts'
 import { isBlank, undecorated } from './characters.ts'
+import { countedWords } from './number-words.ts'
 import { overlapOf } from './published-qa.ts'
 import { commitsToTarget, exactSearchNormal, isSearchTarget } from './search-answer.ts'
 import { commonSubsequence } from './similarity.ts'
@@ -21,8 +22,23 @@ export interface QaScore {
 const mostItems = 100
 
 const token = new RegExp(`[${unspaced}]|[^ ${unspaced}]+`, 'gu')
-const tokensOf = (text: string): readonly string[] => exactSearchNormal(text).match(token) ?? []
+/** The hyphen of `forty-two`. */
+const tensHyphen = /(?<=[a-z]ty)-(?=[a-z])/gi
+
+/** The words of a text. Numbers in words are in digits: `seventeen` is 17. */
+function tokensOf(text: string): readonly string[] {
+  const words = exactSearchNormal(text.replace(tensHyphen, ' ')).match(token) ?? []
+  const tokens: string[] = []
+  for (let at = 0; at < words.length; ) {
+    const { value, end } = countedWords(words, at)
+    tokens.push(value === null ? (words[at] ?? '') : String(value))
+    at = value === null ? at + 1 : end
+  }
+  return tokens
+}
 const hasDigit = (word: string): boolean => /[0-9]/.test(word)
+/** Words that make another number of the one before them. */
+const size = /^(?:hundred|thousand|million|billion|trillion|dozen)s?$/
 const months = new Set(
   `january february march april may june july august september october november december
   jan feb mar apr jun jul aug sep sept oct nov dec`.split(/\s+/),
@@ -55,7 +71,8 @@ export function spanScore(answer: string, aliases: readonly string[], question: 
 
 /** null: the numbers differ. */
 function tokensScore(given: readonly string[], wanted: readonly string[]): number | null {
-  const numbers = (words: readonly string[]): string => [...new Set(words.filter(hasDigit))].sort().join(' ')
+  const numbers = (words: readonly string[]): string =>
+    [...new Set(words.filter((word) => hasDigit(word) || size.test(word)))].sort().join(' ')
   if (numbers(given) !== numbers(wanted)) return null
   const isDate = wanted.every((word) => hasDigit(word) || months.has(word))
   if (isDate) return Number([...given].sort().join(' ') === [...wanted].sort().join(' '))
@@ -89,7 +106,7 @@ function itemsOf(answer: string): readonly (readonly string[])[] {
       .filter((item) => !isBlank(item))
   const listed = jsonList(answer)
   if (listed) return [listed]
-  const readings = [cut('\n'), cut(/[;\n]/), cut(/[,;\n、，；]|\s(?:and|und|et|y)\s/)]
+  const readings = [cut('\n'), cut(/[;\n]/), cut(/[,;\n、，；]/), cut(/[,;\n、，；]|\s(?:and|und|et|y)\s/)]
   return readings.filter(({ length }, at) => length !== readings[at - 1]?.length)
 }
 

@@ -248,6 +248,14 @@ t.test('qa-f1: naming several answers never earns more than naming one of them',
   )
 })
 
+t.test('qa-f1: a number in words is that number, and another size is another number', async (t) => {
+  t.equal(f1('seventeen', '17'), 1)
+  t.equal(f1('forty-two apples', '42 apples'), 1)
+  for (const other of ['5 billion', '5 thousand', 'five billion', '5'])
+    t.equal(f1(other, '5 million'), 0, other)
+  t.equal(f1('two billion years', 'two million years'), 0)
+})
+
 t.test('qa-f1: a date counts in any order, and no other date does', async (t) => {
   t.equal(f1('July 4, 1776', '4 July 1776'), 1)
   t.equal(f1('4 July 1777', '4 July 1776'), 0)
@@ -265,6 +273,7 @@ t.test('qa-f1: of several spans each counts once, in any order and in any list',
   ])
     t.equal(f1(answer, spans), 1, answer)
   t.equal(f1('Rome and Paris', { spans: ['Paris', 'Rome'] }), 1)
+  t.equal(f1('Simon and Garfunkel, Abba', { spans: ['Abba', 'Simon and Garfunkel'] }), 1)
   t.equal(f1('Rome', { spans: ['Paris', 'Rome'] }), 0.5)
   t.equal(f1('Rome, Rome', { spans: ['Paris', 'Rome'] }), 0.5)
   t.equal(f1('Rome, Paris, Berlin, Oslo', { spans: ['Paris', 'Rome'] }), 0.5)
