@@ -1,8 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import serviceVerifier from '../../reward-functions/service-verifier.ts'
+import { NoVerdict } from '../../src/contract/index.ts'
 import { judgeContract } from '../../src/contract/testing.ts'
+import type { Json } from '../../src/core/sample/sample.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway } from '../support/gateway.ts'
+import { eachNearLinear } from '../support/hostile.ts'
 import { until } from '../support/models.ts'
 import { type Script, type ScriptedServer, scriptedServer } from '../support/scripted-server.ts'
 
@@ -63,6 +66,30 @@ t.test('it keeps the contract of judges', async (t) => {
     asked: { prompt: 'What is 2 + 2?', response: '4' },
     full: { reply: { score: 1 } },
     zero: { reply: { score: 0 } },
+  })
+})
+
+t.test('a hostile response or reply costs near linear time', async (t) => {
+  const texts = ['response', 'response.final', 'response.code?', 'messages', 'responses.output']
+  const body = Object.fromEntries(texts.map((name) => [name, `{${name}}`]))
+  const given = { body, score: '/score', map_error: { 'timed out': 0 }, reason: '/why', map: { yes: 1 } }
+  const parsed = serviceVerifier.options.parse(given)
+  const lean = serviceVerifier.options.parse({ ...given, map: {}, read: 'lean' })
+  const asked = (text: string) =>
+    ({ sample: sampleOf(`${text}\n\`\`\`\n${text}`), options: parsed, truth: null, earlier: {} }) as const
+  const read = (reply: Json, options = parsed) => {
+    try {
+      serviceVerifier.rm_postprocess?.({ reply }, { ...asked(''), options })
+    } catch (error) {
+      if (!(error instanceof NoVerdict)) throw error
+    }
+  }
+  eachNearLinear(t, {
+    'a response': (text) => serviceVerifier.rm_preprocess(asked(text)),
+    'an error': (text) => read({ error: text }),
+    'a score': (text) => read({ score: text, why: text }),
+    'a proof': (text) =>
+      read({ score: { messages: Array(20).fill({ severity: 'info', data: text }), sorries: [text] } }, lean),
   })
 })
 
