@@ -69,8 +69,12 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   const counts = critique || plan.formula ? '' : ` ${countWords(step, index, weightText(plan, index))}`
   const unreadable = step.ask !== null && !critique ? ` ${unreadableWords(onUnreadable)}` : ''
   const ignores = ignore.size > 0 ? ` Ignores parts of type ${[...ignore].join(', ')}.` : ''
+  const lacks =
+    step.kind === 'program' && step.sandbox === null
+      ? ' gateway.yaml does not define its sandbox, so its samples are invalid.'
+      : ''
   return [
-    `  ${index + 1}. ${name}: ${bound.name}${asks}${scores}.${counts}${only}${reads}${ignores}${unreadable}`,
+    `  ${index + 1}. ${name}: ${bound.name}${asks}${scores}.${counts}${only}${reads}${ignores}${unreadable}${lacks}`,
   ]
 }
 

@@ -3,6 +3,7 @@ import t from 'tap'
 import { GatewayError } from '../../../src/core/errors.ts'
 import { openGateway } from '../../../src/scoring/gateway/gateway.ts'
 import { parseConfig } from '../../../src/scoring/plan/config-text.ts'
+import { explainPlan } from '../../../src/scoring/plan/explain.ts'
 import { testApp } from '../../support/app.ts'
 import { packed, packedPickle } from '../../support/packed-tests.ts'
 import { withoutPython } from '../../support/python.ts'
@@ -375,7 +376,12 @@ t.test(
         env: {},
         listens: { host: '0.0.0.0' },
       })
-    await (await opened({})).close(0)
+    const without = await opened({})
+    t.match(
+      explainPlan(without.reward('verl-default')).join(' '),
+      /does not define its sandbox, so its samples are invalid/,
+    )
+    await without.close(0)
     await t.rejects(opened({ sandboxes }), { message: /define a key of scope score/ })
   },
 )
