@@ -8,7 +8,7 @@ import { undressed } from './legible.ts'
 export type StatedChoice = { readonly choice: string } | { readonly reason: string }
 
 const opened = `[\\s*_"'\`“‘(\\[$]*`
-const introduced = `(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|it\\s+is|it['’]s|la\\s+opci[oó]n|l['’]option|opci[oó]n|opzione|opção|必是|应该?是|是|为|选项?)?`
+const introduced = `(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|(?:clearly|definitely|obviously|certainly|therefore|thus|indeed|simply)|it\\s+is|it['’]s|la\\s+opci[oó]n|l['’]option|opci[oó]n|opzione|opção|必是|应该?是|是|为|选项?)?`
 const sole = new RegExp(
   `^${opened}${introduced}${opened}(?:([A-Z])(?![\\p{L}\\p{M}\\p{N}\\p{Sm}'’_-])|([A-Z])(?=[\\u3040-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7af])|(?<=[(\\[{]\\s?)([a-z])(?=[)\\]}]))`,
   'iu',
@@ -146,7 +146,7 @@ function optionText(text: string): string | null {
 }
 
 const positive =
-  /(?:option|choice|answer)?\s*\(?\b([A-Z])\b\)?\*{0,2}\s+(?:is|must\s+be|has\s+to\s+be|would\s+be|seems)\s+(?:clearly\s+|definitely\s+|therefore\s+|thus\s+|the\s+)?(?:only\s+)?(?:correct|right|best|true|answer|exactly\s+(?:that|this)|the\s+one)\b(?!\?)|\b(?:[Oo]nly|[Mm]akes)\s+(?:option\s+|choice\s+)?\(?([A-Z])\)?\s+(?:remains?|fits?|works?|matches|holds|is\s+left|is\s+possible|the\s+(?:only\s+)?(?:right|correct|best|answer))\b|(?<=^|[.!?]\s|\n)(?:So\s+|Then\s+)?([A-Z])\s+it\s+is\b/g
+  /(?:option|choice|answer)?\s*\(?\b([A-Z])\b\)?\*{0,2}\s+(?:is|must\s+be|has\s+to\s+be|would\s+be|seems)\s+(?:clearly\s+|definitely\s+|therefore\s+|thus\s+|the\s+)?(?:only\s+)?(?:correct|right|best|true|answer|most\s+(?:logical|sensible|plausible|likely|appropriate|reasonable|suitable)|exactly\s+(?:that|this)|the\s+one)\b(?!\?)|\b(?:[Oo]nly|[Mm]akes)\s+(?:option\s+|choice\s+)?\(?([A-Z])\)?\s+(?:remains?|fits?|works?|matches|holds|is\s+left|is\s+possible|the\s+(?:only\s+)?(?:right|correct|best|answer))\b|(?<=^|[.!?]\s|\n)(?:So\s+|Then\s+)?([A-Z])\s+it\s+is\b/g
 const chosen =
   /(?:\b(?:I|we|I['’]ll|we['’]ll|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+(?:with|for)|opt\s+for|settle\s+on|answer(?:\s+with)?)|\b(?:choose|pick|select|go(?:ing)?\s+with|[Tt]hat\s+leaves|[Ll]eaving)(?:\s+us\s+with|\s+only|\s+just)?)\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
 const named = /\b(?:[Oo]ption|[Cc]hoice|OPTION|CHOICE)\s+(?=[*_("'$]*[A-Z](?![\p{L}\p{N}'’]))/gu
@@ -157,7 +157,7 @@ const lone = new RegExp(
 )
 /** Words that conclude with the letter after them, if it ends its clause: `So C.`, `which is option C`. */
 const concluded =
-  /\b(?:(?:[Ss]o|thus|Thus|hence|Hence|therefore|Therefore|which\s+is|Which\s+is|[Ii]t\s+is|[Ii]t['’]s|[Tt]hat\s+is|[Tt]hat['’]s|i\.e\.|[Ii]t\s+(?:must|has\s+to)\s+be|[Tt]his\s+is)(?:,?\s+it\s+is|,?\s+it['’]s|,)?)\s+(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[*("']*[A-Z][)*"']*\s*(?:[.,;:!(—–\n]|$))/gu
+  /\b(?:(?:is|[Ss]o|thus|Thus|hence|Hence|therefore|Therefore|which\s+is|Which\s+is|[Ii]t\s+is|[Ii]t['’]s|[Tt]hat\s+is|[Tt]hat['’]s|i\.e\.|[Ii]t\s+(?:must|has\s+to)\s+be|[Tt]his\s+is)(?:,?\s+it\s+is|,?\s+it['’]s|,)?)\s+(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[*("']*[A-Z][)*"']*\s*(?:[.,;:!(—–\n]|$))/gu
 /** A letter in bold, alone or with the text of its choice. */
 const emphasised = /\*\*\s?\(?([A-Z])\)?(?:\s?[.):]\s[^*\n]{1,200}|[.):])?\*\*/g
 /** Words that name a letter without choosing it. */
@@ -199,7 +199,11 @@ function unmarked(text: string, kind: AnswerKind<string>, labels: readonly strin
       letter: found[1] ?? found[2] ?? found[3],
       rest: tail.slice(found.index + found[0].length),
       isUnreal:
-        /\bwould\b/.test(found[0]) && unreal.test(tail.slice(Math.max(0, found.index - 200), found.index)),
+        (/\bwould\b/.test(found[0]) &&
+          /^\s+(?:in|if|under|on)\s+(?:another|an?\s+different|other|the)\b/i.test(
+            tail.slice(found.index + found[0].length, found.index + found[0].length + 40),
+          )) ||
+        (/\bwould\b/.test(found[0]) && unreal.test(tail.slice(Math.max(0, found.index - 200), found.index))),
     })),
     ...[chosen, concluded].flatMap((pattern) =>
       Array.from(tail.matchAll(pattern), (found) => ({
@@ -214,6 +218,13 @@ function unmarked(text: string, kind: AnswerKind<string>, labels: readonly strin
   const place = places.at(-1)
   if (place) {
     if (place.isUnreal) return { reason: 'conditional' }
+    const before = places.at(-2)
+    // "So C. So B."
+    const between = before === undefined ? '' : tail.slice(before.from, place.at)
+    const [earlier = ''] = between.match(/^[\s*("']*[A-Z](?![\p{L}\p{N}])/u) ?? []
+    const own = place.letter ?? /[A-Z]/.exec(tail.slice(place.from))?.[0]
+    if (earlier !== '' && between.length < 12 && earlier.slice(-1) !== own)
+      return { reason: 'several_choices' }
     const reading =
       place.letter === undefined
         ? kind.read(tail.slice(place.from).split('\n', 1)[0] ?? '', false)

@@ -232,7 +232,7 @@ function strays(text: string, place: Place, before: string, question: string): O
   if (!place.isClosed) return null
   const after = text.slice(place.end, place.end + 300).replace(/^(?:\s?(?:\\[\])]|\$|\*+|[}_)"'”’]))+/, '')
   const [rest = ''] = after.split(
-    /[.!?。！？](?:\s|$)|\n|[(=≈✓]|\\[a-z]|<|\b(?:because|since|as|where|given|i\.?e)\b/,
+    /[.!?。！？](?:\s|$)|\n|[(=≈✓:;]|\\[a-z]|<|\b(?:because|since|as|where|given|i\.?e)\b/,
     1,
   )
   return /^[\s,;–—-]*[a-z]/.test(rest) && hasForeignWords(rest, question, 1) ? 'denied' : null
@@ -334,7 +334,11 @@ function contradiction<V>(
     const isLoose = kind.question === undefined || (kind.isVerbatim && before.kind === 'phrase')
     if ('answer' in earlier && !isLoose && !leadsOn.test(goingOn)) return 'contradiction'
     // "\\boxed{41}. Or: \\boxed{42}"
-    if ('answer' in earlier && /^[\s*_)\]$.,;]*(?:or|alternatively)\b/i.test(between)) return 'contradiction'
+    if (
+      'answer' in earlier &&
+      /^[\s*_)\]$.,;]*(?:(?:hmm+|well|maybe|perhaps)[\s,.]*)?(?:or|alternatively)\b/i.test(between)
+    )
+      return 'contradiction'
     const onlyConcludes = /^(?:so|hence|thus|therefore|then)$/i.test(words)
     if (
       onlyConcludes &&

@@ -136,6 +136,12 @@ export function followUp(after: string, another: Another): Objection | null {
     )
   )
     return 'extended'
+  if (
+    /^[\s$)\]]*(?:is|was)\s+(?:only\s+|just\s+)?(?:an?|the)\s+(?:(?:upper|lower)\s+bound|(?:over|under)-?estimate)\b/i.test(
+      rest,
+    )
+  )
+    return 'inequality'
   if (/^[\s)\]"'”’]*at\s+(?:the\s+)?(?:very\s+)?(?:most|least)\b/i.test(rest)) return 'inequality'
   if (
     /\b(?:have|has|had|is|there['’]s|got)\s+(?:no|not\s+(?:an?|my|the))\s+(?:final\s+|real\s+)?(?:answer|result|solution)\b/i.test(
@@ -162,7 +168,8 @@ export function followUp(after: string, another: Another): Objection | null {
   if (alternative !== null) return alternative
   const [reasoned = ''] = rest
     .replace(/[^\s,;]{1,40}\s?=\s?[^\s,;]{1,40}/g, ' ')
-    .replace(/\(([^()]{1,200}\))/g, (all, inner: string) => (inParts.test(inner) ? ' ' : all))
+    .replace(/[(:]([^():]{1,200}(?:\)|$))/g, (all, inner: string) => (inParts.test(inner) ? ' ' : all))
+    .replace(/\b(?:or|and)\s(\$?\d[^,;]{0,40})/g, (all, rate: string) => (asRate.test(rate) ? ' ' : all))
     .split(/\b(?:because|since|as|given|where|which|divisible)\b/, 1)
   for (const { index, 0: sign } of reasoned.matchAll(/[,;](?!\d)|\b(?:and|or|otherwise|else)\b/gi)) {
     const next = reasoned.slice(index + sign.length).replace(connecting, '')
@@ -181,7 +188,18 @@ function withoutSame(inner: string, another: Another): string {
 
 /** A quantity in two units, or a part of something: `(3 hours and 30 minutes)`, `(4 of the 6 trays)`. */
 const inParts =
-  /^\s*(?:that\s+is,?\s+|i\.?e\.?,?\s+)?\$?\d[\d.,]*\s(?:\p{L}+,?\s(?:and\s)?\d[\d.,]*\s\p{L}+\s*\)|(?:\p{L}+\s)?(?:of|out\s+of|per|for\s+each|in\s+each|on\s+each|each)\b)/u
+  /^\s*(?:that\s+is,?\s+|i\.?e\.?,?\s+)?\$?\d[\d.,]*\s(?:\p{L}+,?\s(?:and\s)?\d[\d.,]*\s\p{L}+\s*\)|(?:\p{L}+\s)?(?:of|out\s+of|per|for|at|from|each|a|an|in\s+each|on\s+each)\b)/u
+
+/** The answer as a rate: `or 800 per day`. */
+const asRate = /^\$?\d[\d.,]*\s(?:\p{L}+\s)?(?:per|each|an?)(?![\p{L}])/u
+const measure =
+  /^\s*\d[\d.,]*\s(seconds?|minutes?|hours?|days?|weeks?|months?|years?|cents?|(?:kilo|centi|milli)?met(?:er|re)s?|km|cm|mm|m|feet|inches|yards?|miles?|grams?|kg|g|ounces?|pounds?|lit(?:er|re)s?|ml|dozens?)\)/iu
+
+/** Whether a bracket gives the answer in another unit: `6 minutes (360 seconds)`. */
+const isConverted = (inner: string, before: string): boolean => {
+  const unit = measure.exec(inner)?.[1]
+  return unit !== undefined && /\p{L}/u.test(before) && !before.includes(unit)
+}
 
 /** Another answer that is conceded beside the first. */
 const concession =
@@ -226,7 +244,7 @@ function wordsAfter(rest: string, another: Another): Objection | null {
     ) {
       const next = following.replace(connecting, '')
       const found = another(next)
-      if (found === 'other') return 'several_answers'
+      if (found === 'other') return asRate.test(next) ? null : 'several_answers'
       if (found === 'same' && !/^to$/.test(word))
         return wordsAfter(next.replace(/^\S+(?:\s(?:%|million\b))?/, ''), another)
       if (/^(?:or|oder|或者?|还是|или|または|か|もしくは|또는|혹은)$/u.test(word)) {
@@ -258,7 +276,8 @@ function wordsAfter(rest: string, another: Another): Objection | null {
     if (word === '(' || word === ':')
       return another(following.replace(/^\s*(?:or\s+)?/, '')) === 'other' &&
         !/^[^)]*(?:[=×+]|\d\s?\*)/.test(following) &&
-        !(word === '(' && inParts.test(following))
+        !inParts.test(following) &&
+        !(word === '(' && isConverted(following, rest.slice(0, index)))
         ? 'several_answers'
         : null
     if (word === 'as' && /^\s+well\s+as\b/i.test(following)) return 'several_answers'

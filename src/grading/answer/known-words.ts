@@ -56,7 +56,7 @@ const leading = new Set(
   dropped grow grows grew fall falls fell change changes changed start starts started begin begins end ends
   multiplied divided added subtracted squared power root squares cubes factor factors fraction decimal ratio sign
   denominator numerator base side sides angle slope radius diameter circle triangle square rectangle line point
-  minus plus over under within across around amount to`.split(/\s+/),
+  minus plus over under within across around amount to think believe`.split(/\s+/),
 )
 /** Words of other languages that do the same. A sentence without any English word is not judged. */
 const foreign = new Set(

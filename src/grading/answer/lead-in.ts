@@ -64,6 +64,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
       'iu',
     ),
   ],
+  ['conditional', /(?:^|[.!?])\W*[Ii]f\b[^.!?]{0,90}\b(?:were|had)\b[^.!?,]{0,60},\s*$/u],
   ['denied', /(?:^|\bis\b)\W*not(?:,|\s+(?:as|in|by|at|for|to)\b)[^.]*,$/iu],
   [
     'conditional',
@@ -156,7 +157,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    /\b(?:teacher|neighbou?r|classmate|friend|student|colleague|he|she|they|Bob|Alice)\s+(?:says|said|claims|claimed|thinks|wrote|told\s+me|answers|answered)\b/iu,
+    /\b(?:teacher|neighbou?r|classmate|friend|student|colleague|he|she|they|Bob|Alice)\s+(?:says|said|claims|claimed|thinks|wrote|told\s+me|answers|answered|got)\b/iu,
   ],
   [
     'denied',

@@ -302,11 +302,15 @@ export function equationBefore(clause: string): number | null {
     if (!/\d/.test(side) || /^[\s$*(]*\p{L}+_?\d+\s*$/u.test(side)) continue
     const of = arithmetic(side)
     if (of === null) {
+      // "30 L / (5 L/min)": units are no names.
+      if (/\d\s(?:L|l|m|g|s|h|N|J|W|V|km|cm|kg)(?![\p{L}])/u.test(side)) continue
       if (!/\p{L}{2}/u.test(side)) return null
       // Words may count things: "6 crates * 7 jars". A letter makes a question of it.
       if (/(?<![\p{L}])\p{L}(?![\p{L}])|\d\p{L}|\\/u.test(side.replace(/\b[aA]\b(?=\s)/g, ''))) return null
       continue
     }
+    const share = value !== null && /%/.test(last) ? fractions.divide(value, hundred) : null
+    if (share !== null && equalFractions(of, share)) continue
     if (value === null || !roundsTo(of, value, side, last)) return null
   }
   return clause.length - last.length
@@ -330,7 +334,8 @@ const arithmeticPiece = new RegExp(`${plainNumber}|[-+*/×÷()]|\\S`, 'gu')
 function arithmetic(side: string): Fraction | null {
   const words = side
     .replace(/^.*[:,]\s/, '')
-    .replace(/(\d)\s*[xX]\s*(?=\d)/g, '$1*')
+    .replace(/(\d)\s*[xX]\s*(?=\d)|[·⋅]/g, '$1*')
+    .replace(/(\d)\s*(?=\()/g, '$1*')
     .replace(/\p{L}{2,}/gu, ' ')
     .replace(/\*\*|[$€£¥%_"'`.]+(?=\s|$)|[$€£¥]/g, ' ')
   const tokens: Token<Fraction>[] = []

@@ -1,12 +1,14 @@
 import { equalFractions, type Fraction } from '../arithmetic.ts'
 import { numberWords } from '../number-words.ts'
+import { isForeignUnit } from './asked-unit.ts'
 import { type FinalAnswer, objectionAround } from './final-answer.ts'
 import { followUp } from './follow-up.ts'
 import { stemOf, wordPattern } from './known-words.ts'
-import { isDisguised } from './lead-in.ts'
+import { isDisguised, leadIn } from './lead-in.ts'
 import { undressed } from './legible.ts'
 import { equationBefore, everyNumber, numberIn, numberKind, type WholeNumber, worded } from './number.ts'
 
+const counted = numberWords.filter((word) => word !== 'and').join('|')
 const longestTail = 4000
 const longestQuestion = 4000
 
@@ -33,13 +35,18 @@ export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNu
   const number = chosen(plain, asked)
   if (number === undefined) return { reason: 'no_number' }
   const equals = Math.max(plain.lastIndexOf('=', number.index), plain.lastIndexOf('≈', number.index))
-  if (equals >= 0 && equationBefore(plain.slice(0, number.index + number[0].length)) === null)
-    return { reason: 'extended' }
+  const whole = plain.slice(0, number.index + number[0].length)
+  // "10 - 2f = 4, so 2f = 6 and f = 3": the last equation counts.
+  const clause = whole.slice(
+    Math.max(0, ...Array.from(whole.matchAll(clauses), ({ index, 0: sign }) => index + sign.length)),
+  )
+  if (equals >= 0 && equationBefore(clause) === null) return { reason: 'extended' }
   if (isListed(plain.slice(0, number.index))) return { reason: 'several_answers' }
   const lead = plain.slice(0, number.index)
   if (reported.test(lead) || (negated.test(lead) && !asked.denies)) return { reason: 'denied' }
   const found = numberIn(plain, number, false, '', (words) => (isDisguised(words) ? 'denied' : null))
   if ('reason' in found) return found
+  if (isForeignUnit(found.answer.unit, question)) return { reason: 'extended' }
   const start = from + sentence.lineStart
   const place = {
     kind: 'phrase' as const,
@@ -79,13 +86,13 @@ function sentenceAround(tail: string, at: number): Sentence {
 
 /** A sentence that checks an answer, and states none. */
 const isCheck = (sentence: string): boolean =>
-  /^[\s*_(]*(?:(?:quick\s+)?(?:check|checking|verification|verify|proof)\s*[:：]|to\s+(?:check|verify|double-check)\b|note\s*[:：])/i.test(
+  /^[\s*_(]*(?:(?:quick\s+)?(?:check|checking|verification|verify|proof)\s*[:：]|to\s+(?:check|verify|double-check)\b|(?:we|you|I)\s+can\s+(?:also\s+)?(?:check|verify)\b|let(?:['’]s|\s+us|\s+me)\s+(?:check|verify|double-check)\b|note\s*[:：])/i.test(
     sentence,
   )
 
 /** What is said of numbers by others, or only for the sake of argument. */
 const reported =
-  /\b(?:tempting\s+to|(?:some|many|most|other)\s+(?:people|students?|models?|solvers?)\b|^\W*(?:assume|suppose|imagine|pretend)\b|I(?:['’]d|\s+would)\s+(?:hazard|venture)|the\s+(?:number|letter|digits?)\s*$|anything\s+from)/i
+  /\b(?:tempting\s+to|(?:some|many|most|other)\s+(?:people|students?|models?|solvers?)\b|^\W*(?:assume|suppose|imagine|pretend)\b|I(?:['’]d|\s+would)\s+(?:hazard|venture)|the\s+(?:number|letter|digits?)\s*$|anything\s+from|(?:wrong|false|incorrect)\s+(?:one|answer|value|result|price|number|total)\s+(?:is|was)|\b(?:never|hardly|scarcely)\s+(?:[a-z]+\s+){1,2}\$?$)/i
 /** A denied verb: `She does not make 18`. */
 const negated =
   /\b(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|should)(?:n['’]t|\s+not|\s+never)\s+(?:(?!but\b)[a-z]+\s+){0,2}[*_$"'(]*(?:[a-z]\s?=\s?)?$/i
@@ -97,6 +104,11 @@ const ofWhole =
 const beside =
   /\b(?:instead\s+of|(?:down|up)\s+from|rather\s+than|compared\s+(?:to|with))\s+(?:\p{L}+\s+)?\$?$/iu
 const again = /[,;(–—]\s*(?:or|that\s+is|i\.?e\.?,?|which\s+(?:is|equals)|equivalent\s+to)\s*$/i
+
+const clauses = /[,;]\s|\b(?:and|so|then|thus)\s|[⇒→]/g
+/** What gives a reason or tells more of what an earlier number counts. */
+const reason =
+  /\b(?:because|since|as)\s|,\s(?:where|each)\b|,\sso\s+(?:he|she|they|it)\s+(?:saves?|saved|loses?|keeps?)\b/i
 
 /** The number of a sentence that it states as the result. */
 function chosen(sentence: string, asked: Question): RegExpExecArray | undefined {
@@ -139,6 +151,11 @@ function isBeside(
   if (earlier === undefined || number === undefined) return false
   const gap = sentence.slice(earlier.index + earlier[0].length, number.index)
   if (/^\d+$/.test(earlier[0]) && gap === ' ' && /^\d+\/\d+$/.test(number[0])) return true
+  const first = numbers[0]
+  if (first !== undefined && reason.test(sentence.slice(first.index + first[0].length, number.index))) {
+    const told = sentence.slice(0, first.index)
+    if (!/=|\b(?:since|because|as|if|when|after)\b/i.test(told)) return true
+  }
   if (/^[\s*_]*[-+×*/÷^=]/.test(gap)) return false
   if (beside.test(gap)) return true
   // In brackets behind an earlier number.
@@ -208,10 +225,22 @@ const isListed = (before: string): boolean =>
     before,
   )
 
+/** A number in words, apart from `one`, which is mostly a pronoun. */
+const wordRun = new RegExp(
+  `(?<![\\p{L}-])(?!one(?![\\p{L}-]))(?:${counted})(?:[\\s-]+(?:and\\s+)?(?:${counted}))*(?![\\p{L}])`,
+  'giu',
+)
+
 /** A text without digits may be a number in words. */
 function finalWords(text: string): FinalAnswer<WholeNumber> {
   const line = text.trim().split('\n').at(-1) ?? ''
-  const found = line.length > 200 ? ({ reason: 'no_number' } as const) : worded(undressed(line))
+  const plain = undressed(line)
+  const runs = line.length > 200 ? [] : Array.from(plain.matchAll(wordRun))
+  const stated = line.length > 200 ? ({ reason: 'no_number' } as const) : worded(plain)
+  const [run] = runs
+  const lead = run === undefined ? null : leadIn(plain.slice(0, run.index))
+  const isAlone = 'reason' in stated && stated.reason === 'no_number' && runs.length === 1 && lead === null
+  const found = isAlone && run !== undefined ? worded(plain.slice(run.index)) : stated
   if ('reason' in found) return found
   const objection = followUp(found.rest, (next) => numberKind.another(next, found.answer))
   return objection === null ? { answer: found.answer, kind: null, tail: 0 } : { reason: objection }

@@ -7,7 +7,7 @@ const longestSentence = 400
 
 const start = `^[\\s*_>#"'“”(\\-–—.…¹²³†‡\\d\\]]{0,12}(?:(?:user|human|assistant|system|teacher|tutor|student|judge|grader|reviewer|critic|q|a|me)\\s*:\\s*)?(?:(?:but|and|so|well|ok|okay|oh|ah|um|uh|hm+|however|also|or|p\\.?s\\.?|note|edit|update)[\\s,:.!]+){0,3}`
 const answerWord = `(?:answer|value|number|result|option|choice|letter|solution|total|box)`
-const referent = `(?:all\\s+of\\s+(?:this|that)|(?:the|my|our|this|that)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+(?:(?:statement|claim|conclusion|line)\\s+)?above|the\\s+(?:above|previous)\\s+(?:statement|claim|conclusion|line)|the\\s+(?:quotation|quote|statement|reply|response|box|line)(?:\\s+above)?|this|that|it)`
+const referent = `(?:everything(?:\\s+above)?|all\\s+of\\s+(?:this|that)|(?:the|my|our|this|that)\\s+(?:(?:above|previous|final|last|boxed|given|stated)\\s+){0,2}${answerWord}(?:\\s+(?:above|that\\s+I\\s+gave|I\\s+gave))?|the\\s+(?:(?:statement|claim|conclusion|line)\\s+)?above|the\\s+(?:above|previous)\\s+(?:statement|claim|conclusion|line)|the\\s+(?:quotation|quote|statement|reply|response|box|line)(?:\\s+above)?|this|that|it)`
 const be = `(?:\\s+(?:is|was|are|were|would\\s+be|must\\s+be|has\\s+to\\s+be|seems|looks)|${apostrophe}s)`
 const isNot = `(?:${be}(?:\\s+\\w+ly)?\\s+not|\\s+(?:is|was|are|were)n${apostrophe}t|\\s+ain${apostrophe}t|\\s+(?:can(?:not|${apostrophe}t)|could(?:n${apostrophe}t|\\s+not)|must\\s+not|do(?:es)?(?:n${apostrophe}t|\\s+not))(?:\\s+(?:\\w+ly|possibly))?\\s+(?:be|seem|look|sound))`
 const adverbs = `(?:\\s+(?:\\w+ly|so|all|just|still|also|quite|very|a|the|in\\s+fact)){0,3}`

@@ -33,7 +33,10 @@ export function isPartOfFormula(text: string, start: number, end: number): boole
   const after = text.slice(end, end + 40)
   if (raised.test(before) || continued.test(after)) return true
   const [governing, factor] = [commandBefore.exec(before)?.[1], commandAfter.exec(after)?.[1]]
-  return (governing !== undefined && joins(governing)) || (factor !== undefined && joins(factor))
+  return (
+    (governing !== undefined && joins(governing)) ||
+    (factor !== undefined && !/^[pb]mod$/.test(factor) && joins(factor))
+  )
 }
 
 const usual = { precision: 6, strict: true, relationAsSet: false }

@@ -180,7 +180,9 @@ function isContradicted(text: string, start: number, isBox: boolean, answer: str
   const between = `${found?.rest ?? ''}${near.slice(end)}`
   // A label between two boxes corrects nothing.
   const words = between.match(/\p{L}+/gu) ?? []
-  const isCut = /^\W*(?:or|alternatively)\b/i.test(between) || (words.length <= 2 && !leadsOn.test(between))
+  const isCut =
+    /^\W*(?:(?:hmm+|well|maybe|perhaps)\W+)?(?:or|alternatively)\b/i.test(between) ||
+    (words.length <= 2 && !leadsOn.test(between))
   if (earlier === null || (between.replace(announcing, '') !== '' && (isPhrase || !isCut))) return false
   return differ(earlier, answer)
 }
