@@ -193,7 +193,7 @@ const inParts =
 /** The answer as a rate: `or 800 per day`. */
 const asRate = /^\$?\d[\d.,]*\s(?:\p{L}+\s)?(?:per|each|an?)(?![\p{L}])/u
 const measure =
-  /^\s*\d[\d.,]*\s(seconds?|minutes?|hours?|days?|weeks?|months?|years?|cents?|(?:kilo|centi|milli)?met(?:er|re)s?|km|cm|mm|m|feet|inches|yards?|miles?|grams?|kg|g|ounces?|pounds?|lit(?:er|re)s?|ml|dozens?)\)/iu
+  /^\s*\d[\d.,]*\s(seconds?|minutes?|hours?|days?|weeks?|months?|years?|cents?|meters?|metres?|kilometers?|kilometres?|centimeters?|centimetres?|millimeters?|millimetres?|km|cm|mm|m|feet|inches|yards?|miles?|grams?|kg|g|ounces?|pounds?|lit(?:er|re)s?|ml|dozens?)\)/iu
 
 /** Whether a bracket gives the answer in another unit: `6 minutes (360 seconds)`. */
 const isConverted = (inner: string, before: string): boolean => {

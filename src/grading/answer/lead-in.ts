@@ -12,7 +12,7 @@ import {
   type Objection,
 } from './wording.ts'
 
-/** The end of a text that leads to an answer. Its last words decide. */
+/** The end of a text that leads to an answer. Its last words decide. The longest lists have no flag `u`, which is slow with `i`. */
 const leads: readonly (readonly [Objection, RegExp])[] = [
   [
     'denied',
@@ -23,7 +23,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
         neither_is ruled_out rule_out rules_out ruling_out eliminate eliminates eliminated reject rejects rejected
         exclude excludes excluded discard discarded refused refuted avoid nie nunca jamais niemals pas keineswegs keinesfalls mitnichten nullement aucunement nada_de no_es no_son nicht kein keine non_è n.est_pas
         ne_est_pas não_é не 不是 并非 不等于 不为 不会是 绝不是 别选 不选 排除 ではない ليس disproved dismissed disprove disproves refute refutes contradicts contradict không_phải không_là bukan ไม่ใช่ niet inte ikke nie_jest není nu_este ليست לא`)})(?:[\\s,]+(?:${filler}|have|has|had|get)){0,5}[\\s,:]*$`,
-      'iu',
+      'i',
     ),
   ],
   [
@@ -45,17 +45,8 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
     'doubted',
     new RegExp(
       `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|(?<!\\b(?:I|we|to|would|will|can|must|should)\\s)\\bsay\\s*,?\\s*$|\\beg[\\s,:]*$`,
-      'iu',
+      'i',
     ),
-  ],
-  [
-    'several_answers',
-    /(?:\b(?:or|either|between|and\/or|alternatively|one\s+of|any\s+of|some\s+of|among|amongst|ranging\s+from|anywhere\s+from|oder|ou|或者?|还是|または|или)|(?:\d|(?<![\p{L}])[A-Z])\)?\s*(?:[,/|;&]|,?\s+and)|\d\)?\s*[-–~]|\bas\s+well\s+as)\s*(?:even\s+|also\s+|possibly\s+|maybe\s+|else\s+)?(?:it\s+is\s+)?$/iu,
-  ],
-  // A range; "it rose from 30 to 42" is none.
-  [
-    'several_answers',
-    /(?<!\b(?:ris|rose|grow|grew|increas|decreas|chang|drop|fell|fall|reduc|went|go|rais|lower|up|down|com)\w*\b[^.]{0,60})\d\)?\s(?:to|through|until|till|bis|à|al?|hasta|到|至)$/iu,
   ],
   [
     'denied',
@@ -78,6 +69,15 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
     /\b(?:(?:for\s+(?:example|instance)|e\.?g\.?|such\s+as|(?<!\b(?:I|we|to|would|will|can|must|should)\s)say),?\s*(?:one|you|we)?\s*(?:could|can|may|might)?\s*(?:write|put|say|end|answer)?|(?:sample|example|dummy|fake|placeholder|made-up)\s+(?:output|answer|reply|response|value|number|line|text)\b[^.]{0,40}|(?:expected|required|right)\s+(?:format|form)\s+(?:is|would\s+be)|example\s+of\s+(?:the|a|an)\s+(?:\w+\s+)?(?:format|form|output|answer|reply)|your\s+(?:final\s+)?(?:answer|reply|response|output)\s+(?:(?:should|must|has\s+to|needs\s+to)\b[^.]{0,30}|as|like|in\s+the\s+form)|decoy[^.]{0,30}|end\s+with\s+e\.?g\.?|a\s+line\s+such\s+as|\b(?:write|put|give|state|say|type|print|output|formatted|written)\s+(?:\w+\s+){0,4}(?:like|as)(?:\s+this)?)\s*[,:：]*\s*$/iu,
   ],
 ]
+
+/** A word that puts another answer before this one. */
+const listing =
+  /(?:\b(?:or|either|between|and\/or|alternatively|one\s+of|any\s+of|some\s+of|among|amongst|ranging\s+from|anywhere\s+from|oder|ou|或者?|还是|または|или)|(?:\d|(?<![\p{L}])[A-Z])\)?\s*(?:[,/|;&]|,?\s+and)|\d\)?\s*[-–~]|\bas\s+well\s+as)\s*(?:even\s+|also\s+|possibly\s+|maybe\s+|else\s+)?(?:it\s+is\s+)?$/iu
+/** A range; "it rose from 30 to 42" is none. */
+const ranging =
+  /(?<!\b(?:ris|rose|grow|grew|increas|decreas|chang|drop|fell|fall|reduc|went|go|rais|lower|up|down|com)\w*\b[^.]{0,60})\d\)?\s(?:to|through|until|till|bis|à|al?|hasta|到|至)$/iu
+const rangeWord = /(?:to|through|until|till|bis|à|al?|hasta|到|至)$/iu
+const longestListing = 60
 
 /** What is said beside the answer: of candidates, of the grader, of what is to be shown. */
 const aside =
@@ -223,10 +223,9 @@ const dressing =
  * `announced`: the words that announce the answer after that text.
  */
 export function leadIn(before: string, announced = ''): Objection | null {
-  const near = unwrapped(narrow(legible(before.slice(-400))))
-    .replace(/\be\.\s?g\./gi, 'eg')
-    .replace(mostLikely, '')
-  const lead = near.replace(dressing, '')
+  const whole = unwrapped(narrow(legible(before.slice(-400)))).replace(/\be\.\s?g\./gi, 'eg')
+  const near = whole.includes('most') ? whole.replace(mostLikely, '') : whole
+  const lead = undressedEnd(near)
   const gap = near.slice(lead.length)
   // A sentence that has ended says nothing of the next one, nor does a table, or a paragraph that does not lead on.
   const isApart = /\|$/.test(lead) || (/\n[ \t]*\n/.test(gap) && !leadsOverParagraph.test(lead))
@@ -240,6 +239,11 @@ export function leadIn(before: string, announced = ''): Objection | null {
   const words = sentence.slice(-100)
   if (disguised.test(words)) return 'denied'
   if (words !== '') for (const [objection, pattern] of leads) if (pattern.test(words)) return objection
+  if (
+    listing.test(words.slice(-longestListing)) ||
+    (rangeWord.test(words.slice(-longestListing)) && ranging.test(words))
+  )
+    return 'several_answers'
   // "I do not believe that so it is ..."
   const spliced = splice.exec(words)
   if (spliced !== null && leads[0]?.[1].test(words.slice(0, spliced.index))) return 'denied'
@@ -250,10 +254,15 @@ export function leadIn(before: string, announced = ''): Objection | null {
   return null
 }
 
+/** A text without the marks at its end. They are few: a longer run of them stays in part. */
+const undressedEnd = (text: string): string =>
+  `${text.slice(0, -longestDressing)}${text.slice(-longestDressing).replace(dressing, '')}`
+const longestDressing = 60
+
 /** The unfinished sentence that leads to a mark; empty if a sentence, a table or a block of code ends before it. */
 export function leadingSentence(before: string): string {
   const near = unwrapped(narrow(before.slice(-400)))
-  const lead = near.replace(dressing, '')
+  const lead = undressedEnd(near)
   const gap = near.slice(lead.length)
   if (lead.endsWith('|') && !gap.includes('\n')) return lead.slice(lead.lastIndexOf('\n') + 1)
   if (lead === '' || gap.includes('```') || /[.!?。！？|}>]$/.test(lead)) return ''

@@ -196,6 +196,8 @@ export function namesAnother({ text, another }: Marked): boolean {
 
 /** Whether another answer is put beside this one right before it: `between 41 and \boxed{42}`. */
 export function hasRivalBefore(answer: string, before: string): boolean {
+  // The pattern is slow, and most texts have no such word.
+  if (!/(?<![\p{L}])(?:or|oder|ou|and)(?![\p{L}])|или|或/iu.test(before.slice(-60))) return false
   const [, dollars, brackets, bare] = rival.exec(before.slice(-300)) ?? []
   const other = dollars ?? brackets ?? bare
   return other !== undefined && differ(answer, other)
