@@ -251,7 +251,7 @@ function isExtended(rest: string, lead: string, isClosed: boolean): boolean {
   // A factorial; in a sentence it is an exclamation.
   if (isClosed && bare.startsWith('!')) return true
   if (
-    /^\s?\p{M}|^[₀-₉⊥⊤∓±÷√∛]|^[ijxyz](?![\p{L}])|^\s*(?:more|less|fewer|greater)\s+than\s+[-$\d]|^\s*per\s+[-$\d]/u.test(
+    /^\s?\p{M}|^\s?[²³⁴-⁹ⁿⁱ]|^[₀-₉⊥⊤∓±÷√∛]|^[ijxyz](?![\p{L}])|^\s*(?:more|less|fewer|greater)\s+than\s+[-$\d]|^\s*per\s+[-$\d]/u.test(
       bare,
     )
   )

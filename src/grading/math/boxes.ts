@@ -26,7 +26,11 @@ export function lastBoxes(text: string): BoxedAnswer | null {
     if (!box || !next || !isOneSentence(text.slice(box.end, next.start))) break
     group.unshift(box)
   }
-  return { start: group[0]?.start ?? 0, end: last.end, contents: group.map((box) => box.content) }
+  return {
+    start: group[0]?.start ?? 0,
+    end: last.end,
+    contents: [...new Set(group.map((box) => box.content))],
+  }
 }
 
 /** The outermost boxes, in order. */
