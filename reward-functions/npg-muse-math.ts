@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import { promptText } from '../src/grading/index.ts'
 import { verifyBoxed } from '../src/grading/math/index.ts'
-import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
+import { npgMuseForm, thinksThenAnswers } from '../src/grading/npg-muse-form.ts'
 import mathBoxed, { publishedVerdict } from './math-boxed.ts'
 
 /**
@@ -19,11 +19,12 @@ export default defineRule({
   parts: ['outcome_score', 'format_score', 'repeat_score'],
   score({ sample: { prompt, response }, truth: { given, read }, options: { mode } }) {
     const { isFormed, loops } = npgMuseForm[mode]
+    const hasForm = mode === 'strict' ? thinksThenAnswers : isFormed
     const { extracted, reason } =
       read === null ? publishedVerdict(response, given) : verifyBoxed(read, response, promptText(prompt))
     const parts = {
       outcome_score: Number(reason === null),
-      format_score: Number(isFormed(response)),
+      format_score: Number(hasForm(response)),
       repeat_score: Number(loops(response)),
     }
     return {

@@ -12,11 +12,13 @@ function opensThinking(response: string): boolean {
   return response.startsWith('<think>\n')
 }
 
-/**
- * Also requires a single pair of tags, with visible text inside and after it. Line breaks may be of either kind, and
- * blank lines may come first. Linear.
- */
+/** Also requires a single pair of tags, with visible text inside and after it. Linear. */
 function isThoughtThenAnswer(response: string): boolean {
+  return opensThinking(response) && thinksThenAnswers(response)
+}
+
+/** The same with line breaks of either kind, and with blank text before the first tag. Linear. */
+export function thinksThenAnswers(response: string): boolean {
   const [before = '', inside, ...more] = response.split('<think>')
   if (!isBlank(before) || inside === undefined || more.length > 0 || !/^\r?\n/.test(inside)) return false
   const [thought = '', answer = '', ...rest] = inside.split('</think>')
