@@ -328,7 +328,7 @@ t.test('check --policy reports what the policy earns, and names wrong arguments'
     [['check', 'rm-configs', '--data', file], 2, /choose one with --reward/],
     [['check', 'rm-configs', '--data', file, '--reward', 'gsm8'], 2, /did you mean 'gsm8k'/],
     [[...argv, '--format', 'xml'], 2, /text, json/],
-    [[...argv, '--policy', 'here'], 2, /must be an http:\/\/ or https/],
+    [[...argv, '--policy', 'here'], 2, /must be the http:\/\/ or https/],
     [
       ['check', 'rm-configs/gsm8k.yaml', '--data', join(folder, 'none.jsonl')],
       2,
