@@ -16,15 +16,15 @@ t.test(
   'check refuses the same addresses as serve, with their places, and shows no secret (M30)',
   async (t) => {
     const addresses: [string, RegExp][] = [
-      ['http://user:${JUDGE_TOKEN}@h:1', /must be an http:\/\/ or https:\/\/ address/],
+      ['http://user:${JUDGE_TOKEN}@h:1', /must be the http:\/\/ or https:\/\/ address/],
       ['http://user:${HF_API_KEY}@h:1', /must be an address without user and password/],
       ['http://user:hunter2@h:1', /must be an address without user and password/],
       ['https://hunter2@h', /must be an address without user and password/],
       ['http://h:1/v1?key=hunter2', /must be an address without '\?'/],
       ['http://h:1/?', /must be an address without '\?'/],
       ['http://h:1/#hunter2', /must be an address without '#'/],
-      ['ftp://user:hunter2@h', /must be an http:\/\/ or https:\/\/ address/],
-      ['user:hunter2@h', /must be an http:\/\/ or https:\/\/ address/],
+      ['ftp://user:hunter2@h', /must be the http:\/\/ or https:\/\/ address/],
+      ['user:hunter2@h', /must be the http:\/\/ or https:\/\/ address/],
       ['http://h/${JUDGE_TOKEN}/v1', /holds a secret/],
       ['http://h/${HF_API_KEY}', /holds a secret/],
     ]
