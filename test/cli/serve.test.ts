@@ -66,6 +66,54 @@ t.test('serve names a missing key and does not listen', async (t) => {
   t.match(stderr, /keys\.ops.*REWARD_GATEWAY_TEST_KEY is not set/)
 })
 
+t.test(
+  'a request that outlives shutdown.grace_s is refused, and never answered without its reward',
+  async (t) => {
+    const judge = await scriptedServer(() => {})
+    t.teardown(() => judge.kill())
+    const folder = t.testdir({
+      'gateway.yaml': 'shutdown: { grace_s: 0 }',
+      'judged.json': JSON.stringify({
+        models: { judge: { model: 'm', instances: [judge.url], health: { interval_s: 0 } } },
+        steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }],
+        on_invalid: -1,
+      }),
+    })
+    const args = ['serve', '--config', folder, '--reward-functions', fixtureFunctions, '--port', '0']
+    const child = spawn(process.execPath, ['dist/src/cli/main.js', ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    t.teardown(() => child.kill('SIGKILL'))
+    const exited = once(child, 'exit')
+    let written = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      written += text
+    })
+    const place = /at (http:\S+) /
+    while (!place.test(written)) await once(child.stdout, 'data')
+    const url = place.exec(written)?.[1]
+    const asked = (path: string, body: object, accept = 'application/json') =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept },
+        body: JSON.stringify(body),
+      })
+    const samples = [{ response: 'a' }]
+    const whole = asked('/v1/score', { reward: 'judged', samples })
+    const wire = asked('/wire/slime/judged', { prompt: 'b', response: 'b', label: 'b' })
+    const streamed = { reward: 'judged', samples: [{ response: 'c' }] }
+    const stream = asked('/v1/score', streamed, 'application/x-ndjson')
+    await judge.saw(3)
+    child.kill('SIGTERM')
+    for (const reply of await Promise.all([whole, wire, stream])) {
+      t.equal(reply.status, 503)
+      t.equal(reply.headers.get('retry-after'), '1')
+      t.match(await reply.json(), { error: { code: 'RG_CLOSING', message: /send this again/ } })
+    }
+    t.strictSame(await exited, [0, null])
+  },
+)
+
 t.test('a process reloads on SIGHUP, and finishes its requests on SIGTERM before it exits', async (t) => {
   const held: (() => void)[] = []
   const judge = await scriptedServer((seen, response) => {

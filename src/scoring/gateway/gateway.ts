@@ -39,7 +39,8 @@ export interface Gateway {
   readonly settings: GatewaySettings
   /**
    * Throws synchronously: RG_REWARD_UNKNOWN, RG_OVERLOADED, RG_REQUEST_TOO_LARGE, RG_CLOSING. Rejects only with
-   * RG_SAMPLES_FAILED, if the reward says `on_invalid: fail`. Otherwise every row has an outcome.
+   * RG_SAMPLES_FAILED, if the reward says `on_invalid: fail`, and with RG_CLOSING, if `close` cut samples off. Otherwise every
+   * row has an outcome.
    */
   score(job: GatewayJob): Promise<Scored>
   /** Every served plan. */
@@ -290,7 +291,8 @@ function guardedJob(guard: ListenerGuard, job: GatewayJob): GatewayJob {
 }
 
 /** Scores with the current runtime. Throws synchronously what the engine throws synchronously, before a streamed reply begins. */
-function scoreBy({ settings, engine }: Runtime, plan: Plan, job: GatewayJob, clock: Clock): Promise<Scored> {
+function scoreBy(runtime: Runtime, plan: Plan, job: GatewayJob, clock: Clock): Promise<Scored> {
+  const { settings, engine } = runtime
   const { deadlineMs = Number.POSITIVE_INFINITY, onInvalid, holdsGroups } = job
   const longest = settings.limits.deadline_s * 1000
   const patience = Math.min(deadlineMs, plan.deadlineMs ?? Number.POSITIVE_INFINITY, longest)
@@ -313,6 +315,11 @@ function scoreBy({ settings, engine }: Runtime, plan: Plan, job: GatewayJob, clo
     onOutcome,
     onVote,
   } = job
+  const onScored =
+    onOutcome &&
+    ((index: number, outcome: Outcome) => {
+      if (!isCut(runtime, outcome)) onOutcome(index, outcome)
+    })
   // Written out: see the step context in engine.ts.
   const scoring = engine.score({
     plan: served,
@@ -326,13 +333,22 @@ function scoreBy({ settings, engine }: Runtime, plan: Plan, job: GatewayJob, clo
     waitTime,
     isRefusable,
     bodyBytes,
-    onOutcome,
+    onOutcome: onScored,
     onVote,
   })
-  return scoring.then((outcomes) => answered(outcomes, served))
+  return scoring.then((outcomes) => answered(outcomes, served, runtime))
 }
 
-function answered(outcomes: readonly Outcome[], { onInvalid, version }: Plan): Scored {
+/** Whether a sample was left without a reward because its gateway was stopped. It has none yet, and no failure. */
+const isCut = ({ isOver }: Runtime, outcome: Outcome): boolean =>
+  isOver && !outcome.valid && outcome.failure.kind === 'cancelled'
+
+function answered(outcomes: readonly Outcome[], { onInvalid, version }: Plan, runtime: Runtime): Scored {
+  if (runtime.isOver && outcomes.some((outcome) => isCut(runtime, outcome)))
+    throw new GatewayError(
+      'RG_CLOSING',
+      'the gateway was stopped before all samples were scored; send this again',
+    )
   const invalid = outcomes.filter(({ valid }) => !valid).length
   if (onInvalid.kind === 'fail' && invalid > 0) {
     throw new GatewayError('RG_SAMPLES_FAILED', `${invalid} of ${outcomes.length} samples have no reward`)

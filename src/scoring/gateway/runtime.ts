@@ -201,6 +201,8 @@ export interface Runtime {
   readonly passing: ForwardTracker
   /** Called when the runtime is put into service: starts its canaries, which may eject instances. */
   begin(): void
+  /** True once workers and pools are being stopped. What is in progress then ends as `cancelled`. */
+  readonly isOver: boolean
   /** Waits at most `graceMs` for requests in progress, then stops workers and pools. May be called again with a shorter time. */
   close(graceMs: number): Promise<void>
 }
@@ -296,6 +298,9 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
       },
       passing,
       secret,
+      get isOver() {
+        return ending !== null
+      },
       begin() {
         canary ??= canaryOf(settings, {
           functions,

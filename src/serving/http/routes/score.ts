@@ -128,7 +128,8 @@ function streamed(gateway: Gateway, job: GatewayJob, explanation: Explanation | 
   gateway
     .score({ ...job, onOutcome })
     .catch((error) => {
-      if (!(error instanceof GatewayError)) throw error
+      // Clients send again after a broken stream, and not after a line of an error.
+      if (!(error instanceof GatewayError) || error.code === 'RG_CLOSING') throw error
       lines.add([`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`])
     })
     .then(
