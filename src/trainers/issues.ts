@@ -29,7 +29,7 @@ export function fieldProblem(
     const shown = JSON.stringify(key.slice(0, 100))
     return {
       path,
-      message: `there is no field ${shown}${issue.path.length === 0 ? didYouMean(key, fields) : ''}`,
+      message: `there is no field ${shown}${issue.path.length === 0 ? remedy(key, fields) : ''}`,
     }
   }
   const expected =
@@ -48,6 +48,28 @@ export function fieldProblem(
     message:
       found === undefined ? `is missing; expected ${expected}` : `expected ${expected}, got ${kindOf(found)}`,
   }
+}
+
+/** What data sets and trainers call the fields of a sample. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ...['answer', 'label', 'solution', 'reference', 'target', 'expected_answer'].map(
+    (name) => [name, 'ground_truth'] as const,
+  ),
+  ...['completion', 'output', 'output_text', 'generation', 'solution_str'].map(
+    (name) => [name, 'response'] as const,
+  ),
+  ...['question', 'query', 'input', 'messages'].map((name) => [name, 'prompt'] as const),
+  ...['metadata', 'extra'].map((name) => [name, 'extra_info'] as const),
+])
+const imageColumns: ReadonlySet<string> = new Set(['image', 'images', 'multi_modal_data'])
+
+function remedy(key: string, fields: readonly string[]): string {
+  if (imageColumns.has(key) && fields.includes('prompt'))
+    return '; an image is a part of a message of the prompt: {"type": "image", "image": "data:image/png;base64,..."}'
+  const known = otherNames.get(key)
+  return known !== undefined && fields.includes(known)
+    ? `; did you mean '${known}'?`
+    : didYouMean(key, fields)
 }
 
 /** The union's own message, or the kinds of values that it accepts. null: neither is known. */

@@ -74,6 +74,18 @@ t.test('an unreadable row says which field is wrong', async (t) => {
   }
 })
 
+t.test("a field with a data set's name is refused with the gateway's name", async (t) => {
+  const detailOf = (field: string) => {
+    const read = readNativeSample({ response: 'x', [field]: 'y' }, 0)
+    return 'failure' in read ? read.failure.detail : ''
+  }
+  const names = { answer: 'ground_truth', completion: 'response', question: 'prompt', metadata: 'extra_info' }
+  for (const [field, meant] of Object.entries(names))
+    t.match(detailOf(field), new RegExp(`"${field}"; did you mean '${meant}'\\?$`))
+  t.match(detailOf('images'), /"images"; an image is a part of a message of the prompt/)
+  t.match(detailOf('prompts'), /did you mean 'prompt'/)
+})
+
 t.test('an integer that would be rounded is refused by name, a NaN is kept as a literal', async (t) => {
   const row = { response: 'x', ground_truth: null }
   t.match(readNativeSample(row, 0, [{ path: ['ground_truth'], literal: '12345678901234567890' }]), {
