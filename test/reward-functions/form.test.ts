@@ -191,6 +191,12 @@ t.test('hostile text is scored in linear time', async (t) => {
         options: { kind: 'cosine', max_length: 9, unit: 'words' },
         earlier: after(1),
       }),
+    'group-length': (response) =>
+      groupLength.score(
+        [response, 'a'].map((one) =>
+          row(groupLength, { response: one, options: { kind: 'kimi', unit: 'words' }, earlier: after(1) }),
+        ),
+      ),
     'overlong-penalty': (response) =>
       scored(overlongPenalty, { response, options: { ...lengths, unit: 'characters' } }),
     'a loop': hasLoop,
