@@ -1,12 +1,16 @@
 """Fixtures: a real gateway for the session, and a loopback server with scripted responses."""
 
+import asyncio
 import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from asked import Run
+from reward_gateway_client import shared
 from scripted import ScriptedServer
 
 HERE = Path(__file__).parent
@@ -37,3 +41,25 @@ def scripted() -> Iterator[ScriptedServer]:
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("URL", "API_KEY", "REWARD", "RUN", "TIMEOUT_S"):
         monkeypatch.delenv(f"REWARD_GATEWAY_{name}", raising=False)
+
+
+@pytest.fixture
+def same(gateway_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets the environment, for trainers that pass no arguments."""
+    monkeypatch.setenv("REWARD_GATEWAY_URL", gateway_url)
+    monkeypatch.setenv("REWARD_GATEWAY_REWARD", "same")
+
+
+@pytest.fixture
+def run() -> Run:
+    def in_a_loop(work: Any) -> Any:
+        async def whole() -> Any:
+            try:
+                return await work()
+            finally:
+                for client in shared._awaiting.pop(asyncio.get_running_loop(), {}).values():
+                    await client.close()
+
+        return asyncio.run(whole())
+
+    return in_a_loop

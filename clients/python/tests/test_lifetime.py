@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import reward_gateway_client.retry as retry
+from asked import Run
 from reward_gateway_client import (
     AsyncRewardGateway,
     ClientUnusable,
@@ -21,6 +22,7 @@ from reward_gateway_client import (
     RewardGateway,
     RewardGatewayError,
 )
+from reward_gateway_client.shared import shared_async_gateway, shared_gateway
 from scripted import ScriptedServer, lines, reset, result, silent, status
 
 SAMPLES = [{"response": "0.5"}, {"response": "1"}]
@@ -205,3 +207,39 @@ async def awaiting(gateway: AsyncRewardGateway) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "-c", code]
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout
+
+
+def test_adapters_share_a_client_a_process_and_loop(run: Run, gateway_url: str) -> None:
+    assert shared_gateway(gateway_url) is shared_gateway(f"{gateway_url}/")
+    assert shared_gateway(gateway_url, "key") is not shared_gateway(gateway_url)
+
+    async def work() -> Any:
+        assert shared_async_gateway(gateway_url) is shared_async_gateway(gateway_url)
+        return shared_async_gateway(gateway_url)
+
+    assert run(work) is not run(work)
+
+
+def test_a_process_that_closes_nothing_ends_quietly_and_its_fork_scores_too(gateway_url: str) -> None:
+    code = f"""
+import asyncio, os, sys
+from reward_gateway_client import RewardGateway
+from reward_gateway_client.shared import shared_async_gateway, shared_gateway
+url, samples = {gateway_url!r}, [{{"response": "1"}}, {{"response": "0"}}]
+async def main():
+    await shared_async_gateway(url).score(samples, reward="stated")
+asyncio.run(main())
+asyncio.run(main())
+shared_gateway(url).score(samples, reward="stated")
+own = RewardGateway(url)
+next(own.stream(samples, reward="stated"))
+if os.fork() == 0:
+    try:
+        own.score(samples, reward="stated")
+    except RuntimeError:
+        os._exit(int(shared_gateway(url).score(samples, reward="stated")[0].reward))
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+    ended = subprocess.run([sys.executable, "-X", "dev", "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "Unclosed" not in ended.stderr
