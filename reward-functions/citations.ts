@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
 import { citationId, citationsOf } from '../src/grading/citations.ts'
-import { answerAt, answerPlaces } from '../src/grading/index.ts'
+import { answerAt, answerPlaces, f1Of } from '../src/grading/index.ts'
 
 const id = z
   .union([z.int().min(0), z.string().trim().min(1).max(100)])
@@ -65,8 +65,7 @@ export default defineRule({
     if (cited.length === 0) return nothing('uncited', details)
     const precision = cited.filter((one) => allowed.has(one)).length / cited.length
     const recall = all.size === 0 ? 0 : cited.filter((one) => all.has(one)).length / all.size
-    const f1 = precision + recall === 0 ? 0 : (2 * precision * recall) / (precision + recall)
-    const parts = { precision, recall, f1 }
+    const parts = { precision, recall, f1: f1Of(precision, recall) }
     return { value: parts[score], parts, details }
   },
 })

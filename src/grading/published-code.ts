@@ -6,6 +6,7 @@
 import type { Json } from '../core/sample/sample.ts'
 import { fusionProgram, fusionResults, fusionRun, fusionSeconds, fusionTestsOf } from './published-fusion.ts'
 import { publishedHarness } from './published-harness.ts'
+import { afterLast } from './tags.ts'
 
 /** Whose code grades in mode `published`. */
 export const codeGraders = ['prime_code', 'sandbox_fusion', 'livecodebench', 'open_instruct'] as const
@@ -21,11 +22,6 @@ export function publishedProgram(response: string, grader: CodeGrader, style: Lc
   if (grader === 'sandbox_fusion') return fusionProgram(response)
   if (grader === 'open_instruct') return lastBetween(response) ?? response
   return lcbProgram(response, style)
-}
-
-const afterLast = (text: string, mark: string): string => {
-  const at = text.lastIndexOf(mark)
-  return at < 0 ? text : text.slice(at + mark.length)
 }
 
 const before = (text: string, mark: string): string => {

@@ -1,5 +1,7 @@
 import { trimSpace } from './characters.ts'
 import { searchNormal } from './search-answer.ts'
+import { type Overlap, overlapOf } from './similarity.ts'
+import { afterLast } from './tags.ts'
 
 /** Graders of short answers whose scores `published` reproduces. */
 export const qaGraders = [
@@ -14,17 +16,8 @@ export const qaGraders = [
 ] as const
 export type QaGrader = (typeof qaGraders)[number]
 
-/** Precision, recall and F1 of two bags of words, 0 to 1. */
-export interface WordOverlap {
-  readonly precision: number
-  readonly recall: number
-  readonly f1: number
-}
-
-const none: WordOverlap = { precision: 0, recall: 0, f1: 0 }
-
 /** How many words two texts share. Linear. Nothing in common is 0, also for two texts without words. */
-export function wordOverlap(answer: readonly string[], gold: readonly string[]): WordOverlap {
+export function wordOverlap(answer: readonly string[], gold: readonly string[]): Overlap {
   const left = new Map<string, number>()
   for (const word of gold) left.set(word, (left.get(word) ?? 0) + 1)
   let same = 0
@@ -37,16 +30,9 @@ export function wordOverlap(answer: readonly string[], gold: readonly string[]):
   return overlapOf(same, answer.length, gold.length)
 }
 
-/** The figures of `same` shared words of an answer and a gold text of so many. */
-export function overlapOf(same: number, answered: number, wanted: number): WordOverlap {
-  if (same === 0) return none
-  const [precision, recall] = [same / answered, same / wanted]
-  return { precision, recall, f1: (2 * precision * recall) / (precision + recall) }
-}
-
 const wordsOf = (normal: string): readonly string[] => (normal === '' ? [] : normal.split(' '))
 
-const overlap = (answer: string, gold: string): WordOverlap =>
+const overlap = (answer: string, gold: string): Overlap =>
   wordOverlap(wordsOf(searchNormal(answer)), wordsOf(searchNormal(gold)))
 
 const equal = (answer: string, gold: string): boolean => searchNormal(answer) === searchNormal(gold)
@@ -74,10 +60,12 @@ export function squadScore(answer: string, gold: string): { readonly exact: numb
 const wholeOnly: ReadonlySet<string> = new Set(['yes', 'no', 'noanswer'])
 
 /** slime's F1: `yes`, `no` and `noanswer` on either side must be the whole other side. */
-export function slimeF1(answer: string | null, gold: string): WordOverlap {
-  if (answer === null) return none
+export function slimeF1(answer: string | null, gold: string): Overlap {
+  if (answer === null) return overlapOf(0, 0, 0)
   const [a, b] = [searchNormal(answer), searchNormal(gold)]
-  return a !== b && (wholeOnly.has(a) || wholeOnly.has(b)) ? none : wordOverlap(wordsOf(a), wordsOf(b))
+  return a !== b && (wholeOnly.has(a) || wholeOnly.has(b))
+    ? overlapOf(0, 0, 0)
+    : wordOverlap(wordsOf(a), wordsOf(b))
 }
 
 const flanMark = 'The answer is: '
@@ -87,9 +75,7 @@ const closing = /<\/finish>/iu
 /** What Open-Instruct's verifiers read of a response: nothing before its last `</think>`, and no tags of an answer. */
 export function openInstructAnswer(response: string): string {
   const text = trimSpace(response.replaceAll('<|assistant|>', ''))
-  return trimSpace(
-    text.slice(afterLast(text, '</think>')).replaceAll('<answer>', '').replaceAll('</answer>', ''),
-  )
+  return trimSpace(afterLast(text, '</think>').replaceAll('<answer>', '').replaceAll('</answer>', ''))
 }
 
 /** The score that Open-Instruct's verifier gives, 0 to 1. */
@@ -103,7 +89,7 @@ export function openInstructQa(
   const isOne = (answer: string): number => Number(labels.some((gold) => equal(answer, gold)))
   if (verifier === 'string_f1') return best(openInstructAnswer(response))
   if (verifier === 'puzzle') return isOne(openInstructAnswer(response))
-  if (verifier === 'flan') return isOne(trimSpace(response.slice(afterLast(response, flanMark))))
+  if (verifier === 'flan') return isOne(trimSpace(afterLast(response, flanMark)))
   if (verifier === 'string_matcher') {
     if (!response.includes('<answer>') || !response.includes('</answer>')) return 0
     return isOne(trimSpace(lastTag(response, 'answer')))
@@ -118,14 +104,9 @@ export function openInstructQa(
   return answer === '' ? 0 : best(answer) || 0.1
 }
 
-function afterLast(text: string, mark: string): number {
-  const at = text.lastIndexOf(mark)
-  return at < 0 ? 0 : at + mark.length
-}
-
 /** What follows the last opening tag, up to a closing one. */
 const lastTag = (text: string, name: string): string =>
-  text.slice(afterLast(text, `<${name}>`)).split(`</${name}>`, 1)[0] ?? ''
+  afterLast(text, `<${name}>`).split(`</${name}>`, 1)[0] ?? ''
 
 /** Python's `str` of what JSON can hold, of lists and objects as JSON writes them. */
 function pythonText(value: unknown): string {

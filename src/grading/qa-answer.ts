@@ -2,9 +2,8 @@ import { isHedged } from './answer/wording.ts'
 import { bestAssignment } from './assignment.ts'
 import { isBlank, undecorated } from './characters.ts'
 import { countedWords } from './number-words.ts'
-import { overlapOf } from './published-qa.ts'
 import { commitsToTarget, exactSearchNormal, isSearchTarget } from './search-answer.ts'
-import { commonSubsequence } from './similarity.ts'
+import { commonSubsequence, overlapOf } from './similarity.ts'
 import { unspaced } from './words.ts'
 
 /** What an answer must name: one span, or each of several. A span has aliases, of which one is enough. */

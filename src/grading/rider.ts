@@ -2,6 +2,7 @@ import { isSpace, trimSpace } from './characters.ts'
 import { isObject } from './json/identity.ts'
 import { type JsonReading, type JsonValue, readJson } from './json/json.ts'
 import { readFloat } from './python.ts'
+import { afterLast } from './tags.ts'
 
 interface BareKey {
   /** Start and end of the key, and the offset of its colon. */
@@ -162,12 +163,6 @@ export function braceTrim(text: string): string | null {
   return start < 0 ? null : head.slice(start)
 }
 
-/** The text after the last turn marker (`Assistant: ` and a line feed), or the whole text. */
-function afterTurn(text: string): string {
-  const at = text.lastIndexOf(turn)
-  return at < 0 ? text : text.slice(at + turn.length)
-}
-
 /** The whole text as one strict JSON object without repeated keys. null otherwise. */
 export function strictReply(text: string): RiderReply | null {
   const reading = readJson(trimSpace(text))
@@ -180,7 +175,7 @@ export function strictReply(text: string): RiderReply | null {
  * otherwise.
  */
 export function lastTurnReply(text: string): RiderReply | null {
-  const value = readJson(trimSpace(afterTurn(text)))?.value
+  const value = readJson(trimSpace(afterLast(text, turn)))?.value
   if (value === undefined || !isObject(value)) return null
   return requiredFields.every((field) => value.has(field)) ? value : null
 }

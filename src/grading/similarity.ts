@@ -87,7 +87,7 @@ const metrics = {
   rouge_3: rouge(3),
   rouge_4: rouge(4),
   rouge_5: rouge(5),
-  rouge_l: { tokens: byAscii, compare: (a, b) => harmonic(commonSubsequence(a, b), a.length, b.length) },
+  rouge_l: { tokens: byAscii, compare: (a, b) => overlapOf(commonSubsequence(a, b), a.length, b.length).f1 },
 } as const satisfies Record<string, Metric>
 
 export type SimilarityMetric = keyof typeof metrics
@@ -122,15 +122,31 @@ export const isComparable = (metric: SimilarityMetric, reference: string): boole
   !isBlank(reference) && metrics[metric].tokens(reference).length > 0
 
 function rouge(n: number): Metric {
-  return { tokens: byAscii, compare: (a, b) => harmonic(common(a, b, n), gramCount(a, n), gramCount(b, n)) }
+  return {
+    tokens: byAscii,
+    compare: (a, b) => overlapOf(common(a, b, n), gramCount(a, n), gramCount(b, n)).f1,
+  }
 }
 
-/** The F1 score of a number of matches. */
-function harmonic(hits: number, candidates: number, references: number): number {
-  const precision = hits / Math.max(candidates, 1)
-  const recall = hits / Math.max(references, 1)
-  return hits === 0 ? 0 : (2 * precision * recall) / (precision + recall)
+/** How much of a text stands in a reference, and how much of the reference stands in the text, each 0 to 1. */
+export interface Overlap {
+  readonly precision: number
+  readonly recall: number
+  readonly f1: number
 }
+
+/**
+ * The overlap of `answered` items with `wanted` ones, of which `shared` are the same. Nothing shared is 0, also where
+ * both are 0.
+ */
+export function overlapOf(shared: number, answered: number, wanted: number): Overlap {
+  const [precision, recall] = shared === 0 ? [0, 0] : [shared / answered, shared / wanted]
+  return { precision, recall, f1: f1Of(precision, recall) }
+}
+
+/** The harmonic mean of precision and recall; 0 if both are 0. */
+export const f1Of = (precision: number, recall: number): number =>
+  precision + recall === 0 ? 0 : (2 * precision * recall) / (precision + recall)
 
 function countCosine(candidate: Tokens, reference: Tokens): number {
   const [a, b] = [counts(candidate), counts(reference)]

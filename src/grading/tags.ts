@@ -1,5 +1,11 @@
 import { isBlank } from './characters.ts'
 
+/** The text after the last mark, or the whole text without one. */
+export function afterLast(text: string, mark: string): string {
+  const at = text.lastIndexOf(mark)
+  return at < 0 ? text : text.slice(at + mark.length)
+}
+
 const open = '<think>'
 const close = '</think>'
 
