@@ -139,7 +139,7 @@ export default defineModelReward({
   range: ({ range }) => range,
   parts: ({ parts }) => Object.keys(parts),
   rm_preprocess({ sample, options: { body, range } }) {
-    const { placeholders, fill } = templateOf(body)
+    const { placeholders, fill } = jsonTemplate(body)
     const needsCode = placeholders.some(({ name, isOptional }) => name === 'response.code' && !isOptional)
     if (needsCode && lastFence(sample.response) === null) return range[0]
     return serviceRequest(fill((placeholder) => lookUp(placeholder, sample), refuse))
@@ -159,14 +159,6 @@ export default defineModelReward({
     return { value, ...(parts.length > 0 && { parts: Object.fromEntries(parts) }), ...details }
   },
 })
-
-const templates = new WeakMap<object, JsonTemplate>()
-
-function templateOf(body: Readonly<Record<string, Json>>): JsonTemplate {
-  const known = templates.get(body) ?? jsonTemplate(body)
-  templates.set(body, known)
-  return known
-}
 
 /** What is wrong with a body; null: nothing. */
 function bodyFault(body: Readonly<Record<string, Json>>): string | null {
@@ -243,15 +235,13 @@ function scoreAt(
   const text = typeof value === 'string' || typeof value === 'boolean' ? String(value) : null
   const mapped = text !== null && Object.hasOwn(map, text) ? map[text] : undefined
   if (mapped !== undefined) return mapped
-  const found =
-    value === undefined
-      ? 'nothing'
-      : value === null
-        ? 'null'
-        : Array.isArray(value)
-          ? 'a list'
-          : `a value of type ${typeof value}`
-  throw new NoVerdict(`the reply has no score at ${score || 'its root'}, but ${found}`)
+  throw new NoVerdict(`the reply has no score at ${score || 'its root'}, but ${kindOf(value)}`)
+}
+
+function kindOf(value: Json | undefined): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`
 }
 
 function leanScore(reply: Json, place: string): number {

@@ -1,5 +1,6 @@
 /** JSON whose texts hold placeholders. Values are put in as JSON values, so that none can leave its text. */
 
+import { memoizeByObject } from '../../core/memoize.ts'
 import type { Json } from '../../core/sample/sample.ts'
 import { type Pointer, readPointer } from './pointer.ts'
 
@@ -31,13 +32,13 @@ type Filled = (
 
 /**
  * Reads a template: `{name}`, `{name./pointer}`, either with `?` before the brace if it may be missing; `{{` and `}}` are
- * braces. Keys are never filled. Throws an Error that names what is wrong.
+ * braces. Keys are never filled. Each object is read once. Throws an Error that names what is wrong.
  */
-export function jsonTemplate(template: Json): JsonTemplate {
+export const jsonTemplate = memoizeByObject((template: Readonly<Record<string, Json>>): JsonTemplate => {
   const placeholders: Placeholder[] = []
   const fill = compiled(template, placeholders)
   return { placeholders, fill }
-}
+})
 
 function compiled(value: Json, found: Placeholder[]): Filled {
   if (typeof value === 'string') return compiledText(value, found)
