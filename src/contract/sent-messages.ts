@@ -5,19 +5,21 @@ import type { Json, Message, ToolCall } from '../core/sample/sample.ts'
 const argumentsOf = ({ arguments: given }: ToolCall): string =>
   typeof given === 'string' ? given : JSON.stringify(given)
 
+/** Calls as in OpenAI's chat API, with arguments as JSON text. */
+export const chatToolCalls = (calls: readonly ToolCall[]) =>
+  calls.map((call, at) => ({
+    id: call.id ?? `call_${at}`,
+    type: 'function',
+    function: { name: call.name, arguments: argumentsOf(call) },
+  }))
+
 /** As in OpenAI's chat API. Only texts are written. */
 export const chatMessages = (messages: readonly Message[]): Json =>
   messages.map(({ role, content, toolCalls = [], toolCallId, name, reasoning }) => ({
     role,
     content,
     ...(reasoning !== undefined && { reasoning_content: reasoning }),
-    ...(toolCalls.length > 0 && {
-      tool_calls: toolCalls.map((call, at) => ({
-        id: call.id ?? `call_${at}`,
-        type: 'function',
-        function: { name: call.name, arguments: argumentsOf(call) },
-      })),
-    }),
+    ...(toolCalls.length > 0 && { tool_calls: chatToolCalls(toolCalls) }),
     ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
     ...(name !== undefined && { name }),
   }))

@@ -4,6 +4,7 @@
  * answer.
  */
 
+import { chatToolCalls } from '../../contract/sent-messages.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure, Json, Message } from '../../core/sample/sample.ts'
@@ -153,13 +154,7 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
 /** As OpenAI's chat API takes it: with arguments as JSON. */
 function sentMessage(message: Message): object {
   const { toolCalls } = message
-  if (!toolCalls) return chatMessage(message)
-  const calls = toolCalls.map(({ id, name, arguments: given }, at) => ({
-    id: id ?? `call_${at}`,
-    type: 'function',
-    function: { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) },
-  }))
-  return { ...chatMessage(message), tool_calls: calls }
+  return { ...chatMessage(message), ...(toolCalls && { tool_calls: chatToolCalls(toolCalls) }) }
 }
 
 /** The turn in a reply of the chat endpoint. */
