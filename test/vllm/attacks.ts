@@ -3,22 +3,13 @@ import { prompt } from '../../src/contract/index.ts'
 import type { Message } from '../../src/core/sample/sample.ts'
 import type { VoteEvent } from '../../src/scoring/engine/events.ts'
 import { guardQuestion } from '../../src/scoring/engine/guard/guarded-question.ts'
-import { fullGuard, type GuardConfig } from '../../src/scoring/models/interface/model-config.ts'
+import { fullGuard, type GuardConfig, noGuard } from '../../src/scoring/models/interface/model-config.ts'
 import { subjectOf } from '../../src/workbench/audit/attack.ts'
 import { textAttacks } from '../../src/workbench/audit/catalogue/attacks.ts'
 import { auditRows } from '../support/audit-rows.ts'
 import { outcomesOf, sampleOf, testGateway } from '../support/gateway.ts'
 
 const families = ['forged verdict', 'role and fence break', 'template leakage', 'hidden text']
-const off: GuardConfig = {
-  fence: false,
-  tokens: false,
-  verdicts: false,
-  invisible: false,
-  refuse: false,
-  thoughts: false,
-  echoes: false,
-}
 
 /** Every structural attack of the catalogue on the audit's rows. */
 const texts = auditRows('numbers')
@@ -61,7 +52,7 @@ export async function attackVllm(t: Test, url: string, model: string): Promise<v
   t.equal(usual, 3)
   const broken = { naive: new Set<string>(), guarded: new Set<string>() }
   for (const { id, text } of texts) {
-    if ((await controls(text, off)) !== usual) broken.naive.add(id)
+    if ((await controls(text, noGuard)) !== usual) broken.naive.add(id)
     if ((await controls(text, fullGuard)) !== usual) broken.guarded.add(id)
   }
   t.comment(
