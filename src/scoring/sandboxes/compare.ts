@@ -4,7 +4,7 @@ import type { Expected } from '../../contract/execution.ts'
 import type { Json } from '../../core/sample/sample.ts'
 import { ExactNumber, type JsonValue, readJson } from '../../grading/index.ts'
 
-/** What a case printed and gave. `value`: as zygote.py encodes it. */
+/** What a case printed and gave. `value`: as case_value.py encodes it. */
 export interface Given {
   readonly stdout: string
   readonly value?: unknown
@@ -27,7 +27,7 @@ export const outputsOf = ({ stdout, value }: Given): { readonly stdout: string; 
   ...(value !== undefined && { value: jsonOfValue(value) }),
 })
 
-/** A value as zygote.py encodes it, for an author. */
+/** A value as case_value.py encodes it, for an author. */
 function jsonOfValue(value: unknown): Json {
   const number = numberOf(value)
   if (typeof value === 'boolean' || typeof value === 'string') return value
@@ -76,7 +76,7 @@ const readNumeral = (text: string): ExactNumber | null => ExactNumber.read(text.
 const isNear = (a: number, b: number, tolerance: number): boolean =>
   a === b || Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b))
 
-/** Whether two values as zygote.py encodes them are equal as Python compares. */
+/** Whether two values as case_value.py encodes them are equal as Python compares. */
 export function sameValues(given: unknown, wanted: unknown, tolerance = 0): boolean {
   const name = identityOf(wanted)
   if (name !== null && identityOf(given) === name) return true
@@ -124,7 +124,7 @@ function joined(open: string, names: readonly (string | null)[]): string | null 
   return names.includes(null) ? null : `${open}${names.join(',')})`
 }
 
-/** Python's `==` between a value as zygote.py encodes it and a JSON value; a tuple equals a list. */
+/** Python's `==` between a value as case_value.py encodes it and a JSON value; a tuple equals a list. */
 function equalValues(given: unknown, wanted: JsonValue, tolerance: number): boolean {
   const number = numberOf(given)
   if (number !== null) {

@@ -17,6 +17,7 @@ import sys
 import time
 
 zygote = sys.modules["__main__"]
+confining = zygote.confining
 
 EXECVEAT = {"execveat": (322, 281)}
 # What a compiler, an assembler and a linker do besides: start each other, and write files.
@@ -109,13 +110,13 @@ class Languages:
             self.paths.clear()
         self.folder = self.make_folder() if "cpp" in self.paths else None
         if confinement.level != "none":
-            self.run_filter = zygote.SystemCallFilter(EXECVEAT)
-            self.tool_filter = zygote.SystemCallFilter(TOOLS, forks=True)
+            self.run_filter = confining.SystemCallFilter(EXECVEAT)
+            self.tool_filter = confining.SystemCallFilter(TOOLS, forks=True)
         if "javascript" in self.paths:
             self.node = away(os.open(self.paths["javascript"], os.O_PATH | os.O_CLOEXEC))
             loaders = [path for path in map(os.path.realpath, LOADERS) if os.path.isfile(path)]
             confined = confinement.level != "none"
-            self.node_rules = away(zygote.landlock_rules([self.paths["javascript"], *loaders])) if confined else None
+            self.node_rules = away(confining.landlock_rules([self.paths["javascript"], *loaders])) if confined else None
         for name in list(self.paths):
             try:
                 versions[name] = self.tried(name)
@@ -144,7 +145,7 @@ class Languages:
         path = os.path.join(base, f"{FOLDER}{os.getpid()}")
         os.makedirs(path, mode=0o700)
         if self.confinement.level != "none" and os.getuid() == 0:
-            os.chown(path, zygote.NOBODY, zygote.NOBODY)
+            os.chown(path, confining.NOBODY, confining.NOBODY)
         return path
 
     # --- In a server ---
@@ -181,7 +182,7 @@ class Languages:
             if binary is None:
                 binary = self.compiled(source)
             stack = min(256 << 20, memory // 4)
-            return NativeProgram(self, message, binary, None, ["program"], CPP_MAPS, stack, zygote.RULES_FD)
+            return NativeProgram(self, message, binary, None, ["program"], CPP_MAPS, stack, confining.RULES_FD)
         given = zygote.file_in_memory("program")
         zygote.write_all(given, source)
         fcntl.fcntl(given, fcntl.F_ADD_SEALS, 0xF)
@@ -241,7 +242,7 @@ class Languages:
 
     def become_compiler(self, folder, out):
         os.setsid()
-        zygote.libc.prctl(zygote.PR_SET_PDEATHSIG, zygote.KILL_SIGNAL, 0, 0, 0)
+        confining.libc.prctl(confining.PR_SET_PDEATHSIG, zygote.KILL_SIGNAL, 0, 0, 0)
         silent = os.open(os.devnull, os.O_RDONLY)
         for fd, target in ((silent, 0), (out, 1), (out, 2)):
             os.dup2(fd, target)
@@ -252,11 +253,11 @@ class Languages:
             (resource.RLIMIT_FSIZE, BINARY_BYTES),
             (resource.RLIMIT_STACK, 64 << 20),
         ):
-            zygote.lower(name, most, most)
+            confining.lower(name, most, most)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         if self.confinement.level != "none":
-            system = [path for path in zygote.readable_paths() if os.path.isdir(path)]
-            zygote.restrict(zygote.landlock_rules(system, folder))
+            system = [path for path in confining.readable_paths() if os.path.isdir(path)]
+            confining.restrict(confining.landlock_rules(system, folder))
             self.tool_filter.install()
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": folder, "LC_ALL": "C"}
         compiler = self.paths["cpp"]
@@ -286,11 +287,11 @@ class NativeProgram(zygote.Program):
         memory = maps + (message["memory_mb"] << 20)
         self.limits = [(name, limit) for name, limit in self.limits if name != resource.RLIMIT_AS]
         for name, most in ((resource.RLIMIT_STACK, stack), (resource.RLIMIT_AS, memory)):
-            self.limits.append((name, zygote.lowered(name, most, most)))
+            self.limits.append((name, confining.lowered(name, most, most)))
 
     def enter(self, given, out, err, _result, _case):
         """Becomes the program."""
-        zygote.libc.prctl(zygote.PR_SET_PDEATHSIG, zygote.KILL_SIGNAL, 0, 0, 0)
+        confining.libc.prctl(confining.PR_SET_PDEATHSIG, zygote.KILL_SIGNAL, 0, 0, 0)
         for fd, target in ((given, 0), (out, 1), (err, 2)):
             os.dup2(fd, target)
         if self.source is not None:
@@ -300,7 +301,7 @@ class NativeProgram(zygote.Program):
         for name, limit in self.limits:
             resource.setrlimit(name, limit)
         if self.confinement.level != "none":
-            zygote.restrict(self.rules)
+            confining.restrict(self.rules)
             self.languages.run_filter.install()
         os.execve(self.binary, self.arguments, NODE_ENVIRONMENT if self.source is not None else {})
 
@@ -315,7 +316,7 @@ PROBES = {
 
 def away(fd):
     """The same descriptor out of the way of the numbers that a case uses."""
-    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, zygote.RULES_FD + 1)
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, confining.RULES_FD + 1)
     os.close(fd)
     return moved
 

@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import type { CaseEnd, CaseResult, Execution, ProgramCase } from '../../contract/execution.ts'
 import { isObject, type JsonObject, malformedReply } from '../models/transport/reply.ts'
 import type { Reply } from '../models/transport/transport.ts'
@@ -151,30 +152,18 @@ const codes: ReadonlyMap<number, CaseEnd> = new Map([
   [243, 'missing'],
 ])
 
-let parts: string | null = null
-
-/** The prelude of programs and the encoding of values, as zygote.py has them. */
-function zygoteParts(): string {
-  const text = readFileSync(zygoteFile, 'utf8')
-  const between = (from: string, to: string): string =>
-    text.slice(text.indexOf(from), text.indexOf(to, text.indexOf(from)))
-  return [
-    between('PRELUDE = """', 'RECURSION ='),
-    between('class LookupMissing', 'def replace_open'),
-    between('def encode(', '# ---'),
-    between('def add_prelude', 'if __name__ =='),
-  ].join('\n')
-}
+/** Names that programs expect, and how a value is asked for and written. */
+let asking: string | null = null
 
 /**
  * A Python program that runs another one on a case as zygote.py does, writes the value behind what was printed, and ends both
  * streams with a tag that shows that they are whole. The program may learn the tag; it could only lose by that.
  */
 function harness(program: string, input: CaseMessage, tag: string): string {
-  parts ??= zygoteParts()
+  asking ??= readFileSync(new URL('case_value.py', pathToFileURL(zygoteFile)), 'utf8')
   const { stdin, ...rest } = input
   return `import builtins, json, os, sys, threading, traceback
-${parts}
+${asking}
 def run():
     source, case, tag = ${pythonText(program)}, json.loads(${pythonText(JSON.stringify(rest))}), ${pythonText(tag)}
     write, leave, dumps, to_encode = os.write, os._exit, json.dumps, encode
