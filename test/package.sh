@@ -52,6 +52,7 @@ grep -q '"reward":1,' scored.jsonl || failed "score: $(cat scored.jsonl)"
 grep -q 'npm i @duckdb/node-api$' analyze.log || failed "analyze names no package: $(cat analyze.log)"
 $run demo >demo.log || failed 'demo'
 grep -q 'the responses are equal' demo.log || failed "demo: $(tail -n 5 demo.log)"
+! grep 'http://' demo.log || failed 'demo names addresses that it has closed'
 
 # As a library: what its types reach is public, an author's editor knows them, and they are what runs.
 cat >reach.mjs <<'JS'

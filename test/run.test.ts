@@ -1,5 +1,7 @@
-/** `npm test` passes only if each file ran to its end and all its tests passed. */
+/** `npm test` passes only if each file ran to its end and all its tests passed. `npm run build` builds only what is not built. */
 import { execFile } from 'node:child_process'
+import { chmodSync, copyFileSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 
 const run = (args: readonly string[]): Promise<{ code: unknown; text: string }> =>
@@ -102,4 +104,48 @@ t.test('a file that never ends is killed, and fails', async (t) => {
   t.equal(code, 1)
   t.match(text, /^not ok 1 - .*loop.test.js .*\(killed after 1 s\)$/m)
   t.match(text, /^# \{ total: 1, pass: 0, fail: 1 \}$/m)
+})
+
+t.test('a build says what it builds, and a second one builds only if something changed', async (t) => {
+  const script = (text: string) => `#!/bin/sh\n${text}\n`
+  const folder = t.testdir({
+    src: { 'one.ts': '', 'other.ts': '' },
+    'package.json': '{"type": "module"}',
+    dist: { src: { cli: { 'main.js': '' } }, ui: { 'index.html': '' } },
+    node_modules: { '.bin': { tsc: script('[ ! -e src/bad.ts ] || exit 2'), vite: script('echo done') } },
+  })
+  copyFileSync('build.js', join(folder, 'build.js'))
+  for (const name of ['tsc', 'vite']) chmodSync(join(folder, 'node_modules', '.bin', name), 0o755)
+  const build = (): Promise<readonly [unknown, string]> =>
+    new Promise((done) =>
+      execFile(process.execPath, [join(folder, 'build.js')], (error, _stdout, stderr) =>
+        done([error ? error.code : 0, stderr]),
+      ),
+    )
+  const whole = [0, 'Building the gateway with tsc...\nBuilding its page with vite...\ndone\n']
+  const later = new Date(Date.now() + 60_000)
+  const written = (file: string, time = later) => {
+    writeFileSync(join(folder, file), '')
+    utimesSync(join(folder, file), time, time)
+  }
+  t.strictSame(await build(), whole)
+  t.strictSame(await build(), [0, ''], 'nothing changed')
+  t.strictSame(await build(), [0, ''], 'still nothing changed')
+  written('src/one.ts')
+  t.strictSame(await build(), whole, 'a source changed')
+  written('src/one.ts', new Date(0))
+  rmSync(join(folder, 'dist', 'ui'), { recursive: true })
+  t.strictSame(await build(), whole, 'a part of dist is gone')
+  mkdirSync(join(folder, 'dist', 'ui'))
+  writeFileSync(join(folder, 'dist', 'ui', 'index.html'), '')
+  rmSync(join(folder, 'src', 'other.ts'))
+  utimesSync(join(folder, 'src'), later, later)
+  t.strictSame(await build(), whole, 'a source was deleted')
+  utimesSync(join(folder, 'src'), new Date(0), new Date(0))
+  written('src/bad.ts', new Date(0))
+  utimesSync(join(folder, 'package.json'), later, later)
+  t.strictSame(await build(), [2, 'Building the gateway with tsc...\n'], 'a step fails')
+  utimesSync(join(folder, 'package.json'), new Date(0), new Date(0))
+  rmSync(join(folder, 'src', 'bad.ts'))
+  t.strictSame(await build(), whole, 'a build that failed counts for nothing')
 })

@@ -23,31 +23,32 @@ t.test(
     })
     t.equal(code, 0)
     t.match(answer, { results: [{ id: '0', reward: 1, valid: true, terms: { rule: { score: 1 } } }] })
-    const shown = /^```\n(POST .*?)^```$/ms.exec(readme)?.[1] ?? ''
+    const shown = /^```\n(Sent .*?)^```$/ms.exec(readme)?.[1] ?? ''
     const printed = new Set(stdout.split('\n'))
-    // Ports and times are those of a run, and which of two equal requests asks is a matter of the moment.
+    // The time is that of a run.
     const lines = shown
       .trim()
       .split('\n')
-      .filter((line) => !/^(POST|\.\.\.|judge questions)/.test(line))
-    t.ok(lines.length > 3, 'the README shows what it prints')
+      .filter((line) => !/^(Sent|\.\.\.$)/.test(line))
+    t.ok(lines.length > 8, 'the README shows what it prints')
     for (const line of lines) t.ok(printed.has(line), line)
-    t.match(stdout, /the responses are equal/)
+    t.match(stdout, /asked 0 more, and the responses are equal/)
+    t.ok(stdout.split('\n').length < 40, 'it prints less than 40 lines')
   },
 )
 
-t.test('the reward and the function that the README defines are in order', async (t) => {
-  const block = (language: string) =>
-    new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(readme)?.[1] ?? ''
-  const step = '  - { name: polite, function: polite, model: judge-a, weight: 0.1 }\n'
+t.test('the reward that the README defines is in order', async (t) => {
+  const [, yaml = ''] = /^```yaml\n(.*?)^```$/ms.exec(readme) ?? []
   const models = 'models: { judge-a: { model: judge, instances: [http://127.0.0.1:9] } }\n'
-  const folder = t.testdir({
-    'mine.yaml': block('yaml') + step + models,
-    functions: { 'polite.ts': block('ts') },
-  })
-  const args = [join(folder, 'mine.yaml'), '--reward-functions', join(folder, 'functions')]
-  const { code, stdout, stderr } = await runCommand(['check', ...args])
+  const folder = t.testdir({ 'mine.yaml': yaml + models })
+  const { code, stdout, stderr } = await runCommand(['check', join(folder, 'mine.yaml')])
   t.equal(code, 0, stderr)
-  t.match(stdout, /polite asks judge-a .* scores from 0 to 1\./)
-  t.match(stdout, /The reward lies from 0 to 1\.4\./)
+  t.match(stdout, /quality: yes-no-judge asks judge-a .* scores from 0 to 1\./)
+  t.match(stdout, /The reward lies from 0 to 1\.3\./)
+})
+
+t.test('the README is short, and begins with the demo and then the tests', async (t) => {
+  t.ok(readme.split('\n').length <= 121, 'at most 120 lines')
+  const commands = [...readme.matchAll(/^ {4}(npm .*)$/gm)].map(([, command]) => command)
+  t.strictSame(commands, ['npm ci && npm run demo', 'npm ci && npm test'])
 })

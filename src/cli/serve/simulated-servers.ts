@@ -8,6 +8,9 @@ export interface SimulatedServers {
   readonly env: Readonly<Record<string, string>>
   /** One entry for each server. */
   stats(): readonly { readonly model: string; readonly url: string; readonly stats: ServerStats }[]
+  /** The servers of a model answer 500 to every question, until `recover`. */
+  fail(model: string): void
+  recover(): void
   close(): Promise<void>
 }
 
@@ -49,6 +52,12 @@ export async function startSimulatedServers(options: SimulatedServerOptions = {}
       }),
     ),
     stats: () => servers.map(({ model, server }) => ({ model, url: server.url, stats: server.stats() })),
+    fail: (failing) => {
+      for (const { model, server } of servers) if (model === failing) server.set({ kind: '500' })
+    },
+    recover: () => {
+      for (const { server } of servers) server.set()
+    },
     close: async () => void (await Promise.all(servers.map(({ server }) => server.close()))),
   }
 }
