@@ -2,9 +2,9 @@ import { startSimulatedServer } from '../../simulator/server.ts'
 import type { ServerStats } from '../../simulator/stats.ts'
 import { exampleRollouts } from '../../simulator/word-problems.ts'
 
-/** Simulated model servers for the shipped configs: two for judge-a, one for judge-b. */
+/** Simulated model servers for the shipped configs: two for judge-a, one for each other model. */
 export interface SimulatedServers {
-  /** The addresses, in the environment variables that rm-configs/gateway.yaml reads. */
+  /** The addresses and names, in the environment variables that the shipped configs read. */
   readonly env: Readonly<Record<string, string>>
   /** One entry for each server. */
   stats(): readonly { readonly model: string; readonly url: string; readonly stats: ServerStats }[]
@@ -17,7 +17,7 @@ export interface SimulatedServers {
 /** The default median latency is 5 ms. */
 interface SimulatedServerOptions {
   readonly latencyMedianMs?: number
-  /** Adds servers for embeddings and scalar scores. The demo does not need them. */
+  /** Adds the models that the demo does not need: for scalar scores, embeddings, steps and images. */
   readonly all?: boolean
 }
 
@@ -34,6 +34,8 @@ export async function startSimulatedServers(options: SimulatedServerOptions = {}
       ? [
           { model: 'scalar', seed: 4, wrongRate: 0 },
           { model: 'embedder', seed: 5, wrongRate: 0 },
+          { model: 'prm', seed: 6, wrongRate: 0 },
+          { model: 'vlm', seed: 7, wrongRate: 0 },
         ]
       : []),
   ]
@@ -46,9 +48,13 @@ export async function startSimulatedServers(options: SimulatedServerOptions = {}
   )
   return {
     env: Object.fromEntries(
-      servers.map(({ model, server }, at) => {
+      servers.flatMap(({ model, server }, at) => {
+        const variable = model.toUpperCase().replaceAll('-', '_')
         const earlier = servers.slice(0, at).filter((one) => one.model === model).length
-        return [`${model.toUpperCase().replaceAll('-', '_')}_${earlier}`, server.url]
+        return [
+          [`${variable}_${earlier}`, server.url],
+          [`${variable}_MODEL`, model],
+        ]
       }),
     ),
     stats: () => servers.map(({ model, server }) => ({ model, url: server.url, stats: server.stats() })),
