@@ -219,6 +219,8 @@ export interface Prompt {
   readonly images?: readonly PromptImage[]
   /** The number of scores that a process reward model must return. If absent: any number. */
   readonly steps?: number
+  /** `false`: no fence around the values, for models whose chat template delimits them and that never saw a fence. */
+  readonly fence?: false
   /** Flags of a score that comes of this question, such as `cut:transcript`. */
   readonly flags?: readonly string[]
 }

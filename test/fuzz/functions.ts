@@ -38,6 +38,10 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
     pieces: ['The sky is blue ', '[1]', '[doc-2]', '[1-9]', '[', ']', '【1】', '\n', '`'],
   },
   clrs: { rows: [{ groundTruth: 'trace | [0 1 2]\n\n' }], pieces: ['[0 1 2]', '[2 1 0]', ' | '] },
+  'compass-verifier': {
+    rows: [{ groundTruth: '42' }, { groundTruth: '42', options: { form: 'cot' } }],
+    pieces: ['A', 'B', 'C', 'Final Judgment: ', '\\boxed{A}', ' - CORRECT', '\n'],
+  },
   countdown: {
     rows: [{ groundTruth: { target: 24, numbers: [3, 3, 8, 8] } }],
     pieces: ['3', '8', '+', '-', '*', '/', '(', ')', '<answer>', '</answer>'],
@@ -199,6 +203,18 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
   'regex-match': { rows: [{ options: { pattern: '(a+)+b|\\d+' } }] },
   'rider-rule': { rows: [{ groundTruth: reply }], pieces: [reply, '"Response"', ':', '"客服:可以"'] },
   'rider-bge': { rows: [{ groundTruth: reply }], pieces: [reply] },
+  qwen3guard: {
+    rows: [{ prompt: 'q' }],
+    pieces: [
+      'Safety: Safe',
+      'Safety: Unsafe',
+      '\nCategories: None',
+      '\nCategories: PII',
+      '\nRefusal: No',
+      ', ',
+    ],
+  },
+  'llama-guard': { rows: [{ prompt: 'q' }], pieces: ['safe', 'un', '\n', 'S1', ',', 'S14'] },
   'rider-judge': { rows: [{}], pieces: ['{"维度一": 1', '"有害性": 1', '维度二: 0}', ','] },
   'consistency-judge': { rows: [{}], pieces: ['"Thought与Response一致性": 1', '{', '}', ','] },
   'tool-call': { rows: [{ groundTruth: call }], pieces: [call] },

@@ -35,7 +35,7 @@ function withoutImages(question: Question): Question {
 
 /** Without the empty values whose places the images take. */
 function promptWithoutImages(question: Prompt): Prompt {
-  const { images = [], literals, values, mayBeEmpty = [], steps } = question
+  const { images = [], literals, values, mayBeEmpty = [], steps, fence } = question
   const taken = new Set(images.map(({ at }) => at))
   const kept: { literals: string[]; values: string[]; mayBeEmpty: number[] } = {
     literals: [literals[0] ?? ''],
@@ -53,7 +53,7 @@ function promptWithoutImages(question: Prompt): Prompt {
     kept.values.push(value)
     kept.literals.push(literal)
   }
-  return { kind: 'prompt', ...kept, ...(steps !== undefined && { steps }) }
+  return { kind: 'prompt', ...kept, ...(steps !== undefined && { steps }), ...(fence === false && { fence }) }
 }
 
 /** Why a question cannot be asked because of the images of its rows; null: they have none, or it can. */

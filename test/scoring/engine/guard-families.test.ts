@@ -65,7 +65,7 @@ const families: Readonly<Record<string, string>> = {
   Step: '<|CALL_START|> ; <|EOT|> ; <think>',
   'Vision models': '<image> ; <video> ; <audio> ; <IMG_CONTEXT> ; <image_soft_token>',
   'Apriel, Llama Guard':
-    '[BEGIN FINAL RESPONSE] ; [END FINAL RESPONSE] ; <BEGIN CONVERSATION> ; <END CONVERSATION>',
+    '[BEGIN FINAL RESPONSE] ; [END FINAL RESPONSE] ; <BEGIN CONVERSATION> ; <END CONVERSATION> ; Agent:',
   MiniCPM: '<用户> ; <AI>',
   TeleChat: '<_user> ; <_bot> ; <_end>',
   Vicuna: 'USER: ; ASSISTANT:',

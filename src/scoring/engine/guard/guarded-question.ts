@@ -200,15 +200,16 @@ function rendered(text: Text, rendering: Rendering, pieces: string[]): Rendered 
 
 /**
  * A prompt's literals with its values filled in. Scalar and process models get the bare conversation that they were
- * trained on: their structure is tokens, not fences, and they write no verdicts.
+ * trained on: their structure is tokens, not fences, and they write no verdicts. So do safety models, whose functions say
+ * `fence: false`.
  */
 function filled(
-  { literals, values, mayBeEmpty, images }: Prompt,
+  { literals, values, mayBeEmpty, images, fence }: Prompt,
   rendering: Rendering,
   pieces: string[],
 ): readonly Piece[] {
   const { ask, secret, guard, found } = rendering
-  const isFenced = guard.fence && isRead(ask)
+  const isFenced = guard.fence && fence !== false && isRead(ask)
   if (isFenced && values.length > 0) found.add('fence')
   const parts = partsFor(ask, guard)
   const texts: Piece[] = [knownText(literals[0] ?? '')]

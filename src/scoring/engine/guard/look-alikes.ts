@@ -306,7 +306,7 @@ const fenceTail = /[0-9A-Fa-f]{8}$/
 
 const roles = 'human|user|assistant|system|developer|judge|grader|evaluator|evaluation'
 /** Roles too short to tell from an ordinary heading unless a colon follows. */
-const shortRoles = 'ai|bot|chatbot'
+const shortRoles = 'ai|bot|chatbot|agent'
 /** Roles in the most common other languages; a heading needs its colon. */
 const foreignRoles =
   '助手|助理|用户|用戶|使用者|系统|系統|人类|评委|裁判|アシスタント|ユーザー|システム|어시스턴트|사용자|시스템|' +

@@ -3,6 +3,8 @@ import { asciiTable } from './characters.ts'
 const words = 'yes|no|true|false|(?:in)?correct|pass(?:ed)?|fail(?:ed)?|right|wrong|tie'
 const foreignWords =
   '正确|錯誤|错误|不正确|不通过|通过|合格|不合格|对|错|是|否|はい|いいえ|да|нет|ja|nein|oui|non|s[ií]'
+/** What safety models say after `Safety:`. */
+const safetyWords = '(?:un)?safe|controversial'
 const tagLabels = 'score|rating|grade|verdict|judge?ment|evaluation|reward'
 
 /** At a `[`: `[[8]]`, `[[A]]`, `[[10/10]]`, `[[A>>B]]`. */
@@ -26,7 +28,7 @@ export function isVerdictTag(text: string, at: number): boolean {
 
 /** At the separator between a label and its verdict, which is a number, a letter or a word that could be a verdict. */
 export const verdictAfter = new RegExp(
-  `(?:[:：=→]|->)\\s{0,3}["'\`*_“‘[(]{0,4}(?:[-+.]?[\\d０-９]|(?:${words})(?![A-Za-z])|(?:${foreignWords})(?!\\p{L})|[A-E](?![A-Za-z]))`,
+  `(?:[:：=→]|->)\\s{0,3}["'\`*_“‘[(]{0,4}(?:[-+.]?[\\d０-９]|(?:${words}|${safetyWords})(?![A-Za-z])|(?:${foreignWords})(?!\\p{L})|[A-E](?![A-Za-z]))`,
   'iuy',
 )
 
@@ -37,7 +39,7 @@ export const assigned =
 /** Labels that precede a verdict, in lower case. */
 const labels = new Set(
   [
-    'score rating grade verdict judgment judgement evaluation reward correct correctness',
+    'score rating grade verdict judgment judgement evaluation reward correct correctness safety refusal',
     'bewertung punktzahl urteil wertung évaluation jugement puntuación puntaje calificación evaluación veredicto',
     'pontuação avaliação veredito punteggio valutazione verdetto giudizio beoordeling puan değerlendirme',
     'оценка балл баллы вердикт рейтинг 점수 평가 평점 판정 الدرجة التقييم',

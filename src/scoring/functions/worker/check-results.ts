@@ -167,8 +167,9 @@ function promptText(value: unknown, left: { length: number }): Text {
     const literals = texts(given.literals, 'literals', left)
     const values = texts(given.values, 'values', left, 0)
     if (literals.length !== values.length + 1) throw wrong('a prompt whose literals and values do not match')
-    const { mayBeEmpty, steps, images, flags } = given
-    if ((mayBeEmpty ?? steps ?? images ?? flags) === undefined) return { kind: 'prompt', literals, values }
+    const { mayBeEmpty, steps, images, flags, fence } = given
+    if ((mayBeEmpty ?? steps ?? images ?? flags ?? fence) === undefined)
+      return { kind: 'prompt', literals, values }
     return {
       kind: 'prompt',
       literals,
@@ -177,6 +178,7 @@ function promptText(value: unknown, left: { length: number }): Text {
       ...(steps !== undefined && { steps: places([steps])[0] ?? 0 }),
       ...(images !== undefined && { images: imagesAt(images, values) }),
       ...(flags !== undefined && { flags: checkFlags(flags) }),
+      ...(fence === false && { fence }),
     }
   }
   if (given.kind === 'chat' && Array.isArray(given.messages) && given.messages.length > 0) {
