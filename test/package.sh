@@ -20,8 +20,8 @@ npm pack --silent --pack-destination "$work" >/dev/null
 tarball=$(echo "$work"/reward-gateway-*.tgz)
 tar -tzf "$tarball" | sort >"$work/files"
 echo "$(wc -l <"$work/files") files, $(du -k "$tarball" | cut -f1) kB"
-! grep -E '\.map$|/test/|tsbuildinfo|\.tsx$|\.test\.|__pycache__|\.log$' "$work/files" || failed 'these do not belong into the package'
-for file in LICENSE README.md CHANGELOG.md dist/ui/index.html dist/ui/THIRD_PARTY.md docs/configuration.md rm-configs/gateway.yaml; do
+! grep -v '^package/starter/' "$work/files" | grep -E '\.map$|/test/|tsbuildinfo|\.tsx$|\.test\.|__pycache__|\.log$' || failed 'these do not belong into the package'
+for file in LICENSE README.md CHANGELOG.md dist/ui/index.html dist/ui/THIRD_PARTY.md docs/configuration.md rm-configs/gateway.yaml starter/configs/manners.yaml; do
   grep -qx "package/$file" "$work/files" || failed "the package lacks $file"
 done
 
@@ -53,6 +53,9 @@ grep -q 'npm i @duckdb/node-api$' analyze.log || failed "analyze names no packag
 $run demo >demo.log || failed 'demo'
 grep -q 'the responses are equal' demo.log || failed "demo: $(tail -n 5 demo.log)"
 ! grep 'http://' demo.log || failed 'demo names addresses that it has closed'
+$run init mine >/dev/null && $run check mine/configs >check.log 2>&1 || failed "init: $(cat check.log)"
+(cd mine && ../node_modules/.bin/jiti reward-functions/last-line.test.ts && ../node_modules/.bin/jiti reward-functions/polite.test.ts) >contract.log ||
+  failed "the tests of init: $(cat contract.log)"
 
 # As a library: what its types reach is public, an author's editor knows them, and they are what runs.
 cat >reach.mjs <<'JS'

@@ -25,6 +25,8 @@ interface Declaration<O extends Options> {
   readonly synopsis: readonly string[]
   /** Paragraphs for the help. */
   readonly about: string
+  /** The arguments of a call that shows the command's main use. */
+  readonly example: string
   readonly options: O
   /** The kind of the positional arguments. Absent: the command takes none. */
   readonly positionals?: Suggestion
@@ -54,7 +56,7 @@ const lineWidth = 110
 const widestOption = 30
 
 /** The help of one command. */
-export function helpOf({ name, synopsis, about, options }: Command): string {
+export function helpOf({ name, synopsis, about, options, example }: Command): string {
   const more = Object.keys(options).length > 0 ? ' [options]' : ''
   const lines = synopsis.map((way) => `reward-gateway ${name} ${way}`.trimEnd() + more)
   const rows = Object.entries(options).map(
@@ -68,6 +70,9 @@ export function helpOf({ name, synopsis, about, options }: Command): string {
     ...(rows.length === 0
       ? []
       : ['', 'Options:', ...rows.flatMap(([left, help]) => optionLines(left, help, width))]),
+    '',
+    'Example:',
+    `  reward-gateway ${name} ${example}`,
   ].join('\n')
 }
 

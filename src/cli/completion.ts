@@ -29,6 +29,7 @@ export const completionOf = (commands: Commands): Command =>
   fish  reward-gateway completion fish > ~/.config/fish/completions/reward-gateway.fish
 
 The script calls \`reward-gateway completion SHELL -- WORDS...\`, which prints the candidates for the last word.`,
+    example: 'bash > ~/.reward-gateway.bash',
     options: {},
     positionals: shells,
     async run({ positionals: [name, ...words] }, io) {

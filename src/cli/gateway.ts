@@ -106,12 +106,15 @@ function readFunctionOptions(text: string): object {
 }
 
 /** The rm-configs folder of the package: beside src in a clone, beside dist in an installed package. */
-export function shippedConfigs(): string {
+export const shippedConfigs = (): string => packageFolder('rm-configs')
+
+/** A folder that the package ships. Throws RG_COMMAND_INVALID if it was removed. */
+export function packageFolder(name: string): string {
   const here = dirname(fileURLToPath(import.meta.url))
-  const found = ['../../rm-configs', '../../../rm-configs']
+  const found = [`../../${name}`, `../../../${name}`]
     .map((path) => join(here, path))
     .find((path) => existsSync(path))
-  if (!found) throw misused('the rm-configs folder of the package is missing; give --config')
+  if (!found) throw misused(`the ${name} folder of the package is missing`)
   return found
 }
 

@@ -20,6 +20,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     demo: async () => (await import('./serve/demo.ts')).command,
   },
   Rewards: {
+    init: async () => (await import('./rewards/init.ts')).command,
     check: async () => (await import('./rewards/check.ts')).command,
     score: async () => (await import('./rewards/score.ts')).command,
     audit: async () => (await import('./rewards/audit.ts')).command,

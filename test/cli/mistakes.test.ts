@@ -100,6 +100,9 @@ t.test('a command that cannot run exits with 2 and one line that says what and w
     [['check', at('one.yaml'), '--data', at('none.parquet')], /none\.parquet: does not exist/],
     [['explain', 'r1:0', '--records', at('none')], /none: does not exist/],
     [['import', 'verl-config', at('none.yaml')], /none\.yaml: does not exist/],
+    [['init'], /one DIR is needed/],
+    [['init', folder], /rows\.jsonl exists; choose another folder/],
+    [['init', at('one.yaml')], /one\.yaml\S*: cannot be written: /],
     [['scroe'], /there is no command 'scroe'; did you mean 'score'/],
   ]
   for (const [argv, message] of cases) {

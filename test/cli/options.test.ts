@@ -51,7 +51,7 @@ t.test('option names cannot reach a prototype', async (t) => {
   t.notOk('polluted' in {})
 })
 
-t.test('the help of each command explains each option once', async (t) => {
+t.test('the help of each command explains each option once, and has an example', async (t) => {
   const list = (await runCommand(['--help'])).stdout
   const commands = [...list.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2}/gm)].map(([, name = '']) => name)
   t.ok(commands.length > 15)
@@ -63,6 +63,10 @@ t.test('the help of each command explains each option once', async (t) => {
     const [, explained = ''] = stdout.split('\nOptions:\n')
     const known = [...explained.matchAll(/^ {2}--([\w-]+)/gm)].map(([, option]) => option)
     t.equal(new Set(known).size, known.length, name)
+    const [, example = ''] = stdout.split('\nExample:\n')
+    t.match(example, new RegExp(`^  reward-gateway ${name} \\S`), name)
+    for (const [, option] of example.matchAll(/--([a-z][\w-]*)/g))
+      t.ok(known.includes(option), `${name}: the example has --${option}`)
     for (const [, option] of synopsis.matchAll(/--([a-z][\w-]*)/g))
       t.ok(known.includes(option), `${name}: --${option}`)
   }

@@ -3,6 +3,7 @@ import { followPage } from '../support/page.ts'
 
 for (const page of [
   'figures',
+  'quickstart',
   'recipes/add-a-judge',
   'recipes/add-a-rule',
   'recipes/add-a-trainer',

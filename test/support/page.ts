@@ -32,6 +32,7 @@ export async function followPage(t: Test, page: string): Promise<void> {
     if (!ports.has(port)) ports.set(port, (await freePorts(2))[0] ?? 0)
   const env = Object.fromEntries(
     [
+      ['JUDGE_URL', '8101'],
       ['JUDGE_A_0', '8101'],
       ['JUDGE_A_1', '8101'],
       ['JUDGE_B_0', '8103'],

@@ -123,6 +123,8 @@ export const command = defineCommand({
   about: `Lets a policy answer the rows of a data set, N times each in each run, and scores the answers with a reward. OUTPUT is a
 scored file for analyze, diff and compare; OUTPUT.successes.jsonl and OUTPUT.failures.jsonl are written beside it. An
 answer that the policy fails to give is invalid, never 0.`,
+  example:
+    '--data test.parquet --reward quality --config configs --policy http://127.0.0.1:8000 --n 4 --output step-100.jsonl',
   options,
   async run({ values }, io) {
     const given = checkedValues(values)

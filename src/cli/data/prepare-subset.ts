@@ -11,6 +11,7 @@ export const command = defineCommand({
   summary: 'draws a validation subset of a file',
   synopsis: ['FILE --output FILE'],
   about: 'Draws rows of a file at random and shows the share of each data source before and after.',
+  example: 'data/train.parquet --output data/validation.parquet --size 200 --stratified',
   options: {
     output: file('FILE', 'where the rows are written (.jsonl, .gz, .parquet)'),
     size: whole('N', 'how many rows to draw', { low: 1, or: 100 }),

@@ -36,6 +36,7 @@ KIND is one of:
 ${[...families.values()].map(({ name, source }) => `  ${name.padEnd(10)}  ${source}`).join('\n')}
 
 reward-gateway prepare subset draws a validation subset of a file; it has its own help.`,
+  example: 'gsm8k train.parquet --output data --split train,test=0.05',
   options: {
     output: file('DIR', 'the folder that the files are written to', { suggests: 'folders' }),
     split: text(

@@ -32,6 +32,7 @@ term, and of verl's training logs (console lines or the JSON lines of its file l
 --select writes groups in place of the figures, one JSON line each. high-value: the groups worth training on, by falling
 variance. zero: the groups whose best answer earns exactly 0. best: the best answer of each other group. They have
 texts if 'score --keep all' wrote the files.`,
+  example: 'scored.jsonl --solved-at 1',
   options: {
     log: repeated(file('FILE', 'a training log whose first lines do not look like one')),
     plot: option(

@@ -14,6 +14,7 @@ export const command = defineCommand({
   synopsis: ['SCORED --labels FILE --label FIELD'],
   about: `Compares scores with people's labels: accuracy, precision, recall, F1, Cohen's kappa, the confusion matrix, and every
 threshold. SCORED is a result of 'score'.`,
+  example: 'scored.jsonl --labels labels.jsonl --label extra_info.label --term quality',
   options: {
     labels: file('FILE', 'rows with the same ids and a label (true/false, 1/0)'),
     label: text('FIELD', 'the field with the label, e.g. extra_info.label'),

@@ -19,6 +19,7 @@ export const command = defineCommand({
   about: `Compares policies that answered the same data: scored files of 'evaluate', or folders of a suite's. Shows mean score, pass@1,
 pass@k, maj@k, entropy and length, each with a 95 % interval, and the paired differences from BASE with theirs; mean
 and deviation over runs; by data source, benchmark and suite. One file alone gets its figures. docs/evaluate.md.`,
+  example: 'base.jsonl step-100.jsonl step-200.jsonl --output compare.html',
   options: {
     format: oneOf(
       formats,

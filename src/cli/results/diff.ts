@@ -17,6 +17,7 @@ export const command = defineCommand({
   about: `Compares A with each of the others on the same rows: rewards that changed, the order of answers within groups, groups whose
 best answer changes, and the rows that moved most. A, B, ... are scored files (results of 'score --keep facts'), or with
 --input rm-configs (.yaml) that first score that file.`,
+  example: 'configs/old.yaml configs/new.yaml --input rollouts.jsonl',
   options: {
     input: file('FILE', 'the rows that configs score'),
     'reward-functions': functionFolders,

@@ -16,6 +16,7 @@ export const command = defineCommand({
   about: `Writes one file with the figures and plots of scored files (results of 'score --keep facts', records of a gateway) and of
 verl's training logs; several runs are overlaid. html is one page without scripts or external files; md has the
 tables, json the figures, svg and png the plots.`,
+  example: 'scored.jsonl train.log --output report.html',
   options: {
     output: file('FILE', "the file for the report; '-' is standard output", { or: '-' }),
     format: oneOf(formats, 'the form (default: by the ending of --output, or html)'),

@@ -58,6 +58,7 @@ The exit code is 1 if an answer that ignores the task is paid in full (as much a
 faulty reply is read as the best verdict, if an attack is paid in full more often than --fail-above, or if more right
 answers are refused than --refuse-above. Attacks that leave the right value alone in its place and contradict it
 elsewhere are shown; they fail the audit with --strict.`,
+  example: 'configs/quality.yaml --input rows.jsonl --show',
   options: {
     reward: configOptions.reward,
     ...functionOptions,

@@ -19,6 +19,7 @@ a marker through each judge's rm_preprocess, and warns if a response can instruc
 ones, the questions that judges would be asked and whether they fit. Judges are only asked how long texts are. --policy
 asks the policy for answers, scores them with the whole reward, and says whether there is anything to learn from. The
 exit code is 1 if there is an error, or with --strict a warning.`,
+  example: 'configs --trainer verl --connect',
   options: {
     'reward-functions': functionFolders,
     connect: flag(

@@ -16,6 +16,7 @@ export const command = defineCommand({
   synopsis: ['RECORD-ID (--records DIR | --config PATH)'],
   about: `Shows step by step why a row got its reward. RECORD-ID is the x-request-id of the answer, a colon and the index of the row
 from 0. Without colon and index, the recorded rows of the request are listed.`,
+  example: 'r-17:3 --config configs',
   options: {
     records: file('DIR', 'the folder of the records', { suggests: 'folders' }),
     config: file('PATH', "a config whose 'record:' names that folder"),

@@ -19,6 +19,7 @@ export const command = defineCommand({
   about: `Turns settings that you already have into an rm-config, and says what could not be converted.
 verl-config: reward_model.* settings with lists, from a YAML file or the overrides of a launch script.
 openai-grader: the JSON of a grader; the source of a Python grader is written to a .py file.`,
+  example: 'verl-config verl.yaml --output configs',
   options: {
     rule: text('NAME', 'verl-config: the rule to use with the models', { or: 'rider-rule' }),
     published: flag('verl-config: computes rewards as the published code does, including its faults'),

@@ -20,6 +20,7 @@ has the name of the function and 'reward' is its score.
 
 The exit code is 0 if the rows have rewards; 1 if more than --allow-invalid have none (the output is written and the
 reasons are shown) or if a signal stopped the run; 2 if the file could not be scored.`,
+  example: '--config configs --reward quality --input rollouts.jsonl --output scored.jsonl --keep facts',
   options: {
     ...configOptions,
     ...functionOptions,

@@ -16,6 +16,7 @@ export const command = defineCommand({
   synopsis: [''],
   about: `Starts three simulated model servers and the gateway, scores ${exampleRollouts().length} example answers through POST /v1/score with
 a rule, a gate and two judges, and shows the results. Then one judge fails, and four more answers are scored.`,
+  example: '--keep',
   options: {
     all: flag('shows every answer, every problem and what each server did'),
     keep: flag('keeps everything running until Ctrl-C'),
@@ -94,7 +95,10 @@ function nextSteps({ env }: Io): string {
   return textLines('Next:', [
     [`${again} --keep`, 'leaves it running: watch samples at /ui, and read the API at /docs'],
     [`${again} --all`, 'shows every answer'],
-    ['docs/recipes/add-a-rule.md', 'your own rule, served to your trainer, in five minutes'],
+    [
+      `${env.npm_lifecycle_event === 'demo' ? 'npx ' : ''}reward-gateway init my-rewards`,
+      'a project with a rule and a judge of your own (docs/quickstart.md)',
+    ],
   ])
 }
 

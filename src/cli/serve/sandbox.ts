@@ -21,6 +21,7 @@ export const command = defineCommand({
   about: `Runs programs that gateways send, each in a process that reaches no file, no network and no other process, until SIGINT or
 SIGTERM; then it finishes the programs that run and exits with code 0. It refuses to start where programs cannot be
 confined. Write its address into gateway.yaml: sandboxes: {fleet: {backend: reward-gateway, instances: [URL]}}.`,
+  example: '--host 0.0.0.0 --port 8100 --key-env SANDBOX_KEY',
   options: {
     host: text('HOST', 'the address to listen at; 0.0.0.0 listens at all addresses', { or: '127.0.0.1' }),
     port: whole('PORT', 'the port to listen at; 0 selects a free one', { high: 65_535, or: 8100 }),

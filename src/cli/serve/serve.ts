@@ -13,6 +13,7 @@ export const command = defineCommand({
   about: `Serves rewards over HTTP until SIGINT or SIGTERM, then finishes the requests in flight and exits with code 0.
 SIGHUP reads configs, reward functions and keys again. If they have a mistake, the log says why and the old ones stay
 in use.`,
+  example: '--config configs --reward-functions reward-functions --port 8080 --watch',
   options: {
     config: file(
       'PATH',

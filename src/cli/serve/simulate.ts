@@ -139,6 +139,7 @@ it is stopped. They need no GPU and no weights: a scripted policy judges.
 A fault is KIND[:RATE][@PATH]: its rate is 0 to 1, and it affects paths that begin with PATH. KIND is one of
 ${wrapped(allFaultKinds.join(', '), 110).join('\n')}.
 As JSON, a fault can have more settings: '{"kind": "hang", "afterMs": 5000, "forMs": 60000, "recovery": "answer"}'`,
+  example: '--port 8101 --count 2 --model judge-a --latency-median-ms 300',
   options: simulateOptions,
   async run({ values }, io) {
     const servers = await startSimulatedServers(values.count, serverOptions(values)).catch((cause) => {
