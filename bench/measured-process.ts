@@ -78,7 +78,7 @@ export function startScript(name: string, port: number, ...args: string[]): Prom
 }
 
 /** By the scheduler's clock of nanoseconds, unless threads have ended: those are only in the clock of ticks. */
-function cpuSecondsOf(pid: string): number {
+export function cpuSecondsOf(pid: string): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   const ticks = Number(fields[11]) + Number(fields[12])
   const fine = threadsSecondsOf(pid)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
-import { promptText, statedChoice } from '../src/grading/index.ts'
+import { statedChoice } from '../src/grading/answer/choice.ts'
+import { promptText } from '../src/grading/prompt-text.ts'
 
 /**
  * Pays 1 if the response settles on the letter of the right choice, else 0. A response that names several

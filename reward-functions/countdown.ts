@@ -1,19 +1,16 @@
 import { z } from 'zod'
 import { defineRule, type Json, mode, type Score } from '../src/contract/index.ts'
+import { equalFractions, readExpression, readFraction } from '../src/grading/arithmetic.ts'
+import { trimSpace } from '../src/grading/characters.ts'
 import {
-  blocks,
   digitRuns,
-  equalFractions,
   evaluatePython,
   floatOf,
   pythonIntegers,
-  readExpression,
   readFloat,
-  readFraction,
   sameIntegers,
-  soleBetween,
-  trimSpace,
-} from '../src/grading/index.ts'
+} from '../src/grading/python.ts'
+import { blocks, soleBetween } from '../src/grading/tags.ts'
 
 const whole = z.union([z.int(), z.string().regex(/^[0-9]+$/)])
 const exact = z

@@ -1,16 +1,15 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
+import { answerAt, answerPlaces } from '../src/grading/answer-place.ts'
 import {
-  answerAt,
-  answerPlaces,
   ignorable,
   isBlank,
   plainText,
-  promptText,
   textHolds,
   textOperations,
   undecorated,
-} from '../src/grading/index.ts'
+} from '../src/grading/characters.ts'
+import { promptText } from '../src/grading/prompt-text.ts'
 
 const wanted = z.union([z.string(), z.number(), z.array(z.string()).min(1)])
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, type Sample, type Score, scope } from '../src/contract/index.ts'
-import { isBlank } from '../src/grading/index.ts'
+import { isBlank } from '../src/grading/characters.ts'
 import { type TagFormat, tagFormat } from '../src/grading/tags.ts'
 
 const tag = z.stringFormat('a tag name', /^[A-Za-z][\w-]{0,63}$/)

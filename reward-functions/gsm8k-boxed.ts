@@ -7,9 +7,9 @@ import {
   lastLooseNumber,
   numberAnswer,
   progressiveCredit,
-  promptText,
   publishedNumbers,
-} from '../src/grading/index.ts'
+} from '../src/grading/number-answer.ts'
+import { promptText } from '../src/grading/prompt-text.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /**

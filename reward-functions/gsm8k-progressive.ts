@@ -8,9 +8,9 @@ import {
   lastLooseNumber,
   numberAnswer,
   progressiveCredit,
-  promptText,
   publishedNumbers,
-} from '../src/grading/index.ts'
+} from '../src/grading/number-answer.ts'
+import { promptText } from '../src/grading/prompt-text.ts'
 
 const number = z
   .union([z.string(), z.number()])

@@ -6,8 +6,8 @@ import {
   lastHashNumber,
   lastNumeral,
   numberAnswer,
-  promptText,
-} from '../src/grading/index.ts'
+} from '../src/grading/number-answer.ts'
+import { promptText } from '../src/grading/prompt-text.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /**

@@ -5,9 +5,9 @@ import {
   explained,
   lastHashNumber,
   numberAnswer,
-  promptText,
   publishedNumbers,
-} from '../src/grading/index.ts'
+} from '../src/grading/number-answer.ts'
+import { promptText } from '../src/grading/prompt-text.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /** An answer earns full credit only if it starts within this many code points of the end. */

@@ -1,14 +1,9 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
-import {
-  answerPlaces,
-  equalFractions,
-  finalNumber,
-  numberAt,
-  promptText,
-  soleNumber,
-  valueOfNumber,
-} from '../src/grading/index.ts'
+import { answerPlaces } from '../src/grading/answer-place.ts'
+import { equalFractions } from '../src/grading/arithmetic.ts'
+import { finalNumber, numberAt, soleNumber, valueOfNumber } from '../src/grading/number-answer.ts'
+import { promptText } from '../src/grading/prompt-text.ts'
 
 /**
  * Pays 1 if the number in the answer equals the ground truth, exactly or within a tolerance, else 0.

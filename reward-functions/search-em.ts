@@ -1,13 +1,8 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import {
-  answerAt,
-  isSearchTarget,
-  promptText,
-  publishedTag,
-  searchNormal,
-  searchTargets,
-} from '../src/grading/index.ts'
+import { answerAt } from '../src/grading/answer-place.ts'
+import { promptText } from '../src/grading/prompt-text.ts'
+import { isSearchTarget, publishedTag, searchNormal, searchTargets } from '../src/grading/search-answer.ts'
 
 const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(1)]) })
 

@@ -1,12 +1,7 @@
 import { defineRule } from '../src/contract/index.ts'
-import {
-  answerAt,
-  commitsToTarget,
-  promptText,
-  publishedTag,
-  searchNormal,
-  searchTargets,
-} from '../src/grading/index.ts'
+import { answerAt } from '../src/grading/answer-place.ts'
+import { promptText } from '../src/grading/prompt-text.ts'
+import { commitsToTarget, publishedTag, searchNormal, searchTargets } from '../src/grading/search-answer.ts'
 import searchEm from './search-em.ts'
 
 /**

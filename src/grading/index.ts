@@ -1,6 +1,5 @@
 /** Pure readers of model text. All input is hostile: no reader throws or takes more than n log n time. */
 
-export { promptText } from '../core/sample/sample.ts'
 export * from './answer/choice.ts'
 export * from './answer-place.ts'
 export * from './arithmetic.ts'
@@ -13,6 +12,7 @@ export * from './latex.ts'
 export * from './lean.ts'
 export * from './number-answer.ts'
 export * from './prime.ts'
+export { promptText } from './prompt-text.ts'
 export * from './python.ts'
 export { readPythonList } from './python-literal.ts'
 export * from './repetition.ts'

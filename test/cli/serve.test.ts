@@ -275,16 +275,29 @@ t.test('a process that serves', async (t) => {
     },
   )
 
-  await t.test('does not load the workbench, nor the simulator without --simulate', async (t) => {
+  await t.test('loads what it is asked for: a start costs little', async (t) => {
     child.kill('SIGTERM')
     await exited
-    const wings = new Set(
-      readdirSync(loaded).flatMap((file) => {
-        const { result } = JSON.parse(readFileSync(join(loaded, file), 'utf8'))
-        return (result as { url: string }[]).flatMap(({ url }) => /\/dist\/src\/(\w+)\//.exec(url)?.[1] ?? [])
-      }),
+    const urls = readdirSync(loaded).flatMap((file) =>
+      (JSON.parse(readFileSync(join(loaded, file), 'utf8')).result as { url: string }[]).map(
+        ({ url }) => url,
+      ),
     )
+    const named = (pattern: RegExp) => new Set(urls.flatMap((url) => pattern.exec(url)?.[1] ?? []))
+    const wings = named(/\/dist\/src\/(\w+)\//)
     t.ok(wings.has('serving') && wings.has('scoring'), 'what is served is loaded')
     t.notOk(wings.has('workbench') || wings.has('simulator'), [...wings].join(' '))
+    const packages = named(/\/node_modules\/((?:@[^/]+\/)?[^/]+)/)
+    t.ok(packages.has('fastify'))
+    for (const name of [
+      '@fastify/swagger',
+      '@fastify/swagger-ui',
+      'ajv',
+      'prom-client',
+      '@opentelemetry/api',
+    ])
+      t.notOk(packages.has(name), name)
+    t.notOk(packages.has('undici'), 'no model is asked')
+    t.equal(named(/\/dist\/src\/(grading\/prime)\.js/).size, 0, 'the rule does without')
   })
 })

@@ -1,12 +1,5 @@
-import {
-  type Context,
-  context,
-  SpanKind as Kinds,
-  propagation,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
+import { createRequire } from 'node:module'
+import type { Context, Tracer } from '@opentelemetry/api'
 import type { ListenerGuard } from '../listener-guard.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Facts, Span, SpanKind } from './trace.ts'
@@ -21,11 +14,20 @@ export interface Tracing {
 }
 
 const scope = 'reward-gateway'
-const kinds = { server: Kinds.SERVER, client: Kinds.CLIENT, internal: Kinds.INTERNAL } as const
 
-/** null if no OpenTelemetry SDK is loaded, so that tracing costs nothing. */
+type Api = typeof import('@opentelemetry/api')
+const require = createRequire(import.meta.url)
+
+/** Where all copies of the API of version 1 keep what an SDK registers. */
+const registered = Symbol.for('opentelemetry.js.api.1')
+
+/** null if no OpenTelemetry SDK is loaded, so that tracing costs nothing, not even loading the API. */
 export function openTracing(guard: ListenerGuard): Tracing | null {
-  if (!isLoaded()) return null
+  const shared = (globalThis as { [registered]?: { readonly trace?: unknown } })[registered]
+  if (shared?.trace === undefined) return null
+  const api = require('@opentelemetry/api') as Api
+  if (!isLoaded(api)) return null
+  const { context, propagation, trace } = api
   const tracer = trace.getTracer(scope, packageVersion)
   return {
     request(name, headers, facts) {
@@ -33,7 +35,7 @@ export function openTracing(guard: ListenerGuard): Tracing | null {
       guard.run('tracing', () => {
         const active = context.active()
         const parent = trace.getSpan(active) ? active : propagation.extract(active, headers)
-        span = begun({ tracer, guard }, parent, name, 'server', facts)
+        span = begun({ api, tracer, guard }, parent, name, 'server', facts)
       })
       return span
     },
@@ -43,21 +45,24 @@ export function openTracing(guard: ListenerGuard): Tracing | null {
 /**
  * The API returns a proxy until an SDK registers its provider. Several copies of the API share one provider.
  */
-function isLoaded(): boolean {
+function isLoaded({ trace }: Api): boolean {
   const provider: object = trace.getTracerProvider()
   if (!('getDelegateTracer' in provider)) return true
   return (provider as { getDelegateTracer(name: string): unknown }).getDelegateTracer(scope) !== undefined
 }
 
 interface Parts {
+  readonly api: Api
   readonly tracer: Tracer
   /** The tracer belongs to the operator, so its errors must not reach a request. */
   readonly guard: ListenerGuard
 }
 
 function begun(parts: Parts, parent: Context, name: string, kind: SpanKind, attributes: Facts): Span {
-  const { tracer, guard } = parts
-  const span = tracer.startSpan(name, { kind: kinds[kind], attributes }, parent)
+  const { api, tracer, guard } = parts
+  const { propagation, SpanKind: kinds, SpanStatusCode, trace } = api
+  const kindOf = { server: kinds.SERVER, client: kinds.CLIENT, internal: kinds.INTERNAL }[kind]
+  const span = tracer.startSpan(name, { kind: kindOf, attributes }, parent)
   const here = trace.setSpan(parent, span)
   return {
     trace: {

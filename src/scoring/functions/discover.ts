@@ -48,15 +48,12 @@ function* discovering(folders: readonly string[]): Generator<void, Discovered> {
         })
       } else {
         const loader = isPython ? 'python' : folder === builtInFolder ? 'native' : 'jiti'
+        if (loader === 'native') {
+          byName.set(name, new OwnFunction(name, file, known))
+          continue
+        }
         const read = readFor(file, loader, known, problems)
-        if (read !== null)
-          byName.set(name, {
-            name,
-            file,
-            loader,
-            hash: read.hash,
-            texts: loader === 'native' ? {} : read.texts,
-          })
+        if (read !== null) byName.set(name, { name, file, loader, ...read })
       }
     }
   }
@@ -74,6 +71,28 @@ function filesOf(folder: string, problems: Problem[]): string[] {
   } catch (error) {
     if (folder !== builtInFolder) problems.push({ path: folder, message: unreadableFolder(error) })
     return []
+  }
+}
+
+/** A function of the package. Its files are read when its hash is first asked for: most rewards use two of sixty. */
+class OwnFunction implements FunctionSource {
+  readonly name: string
+  readonly file: string
+  readonly loader = 'native'
+  readonly texts = {}
+  readonly #known: ReadTexts
+  #hash: string | null = null
+
+  constructor(name: string, file: string, known: ReadTexts) {
+    this.name = name
+    this.file = file
+    this.#known = known
+  }
+
+  /** The copies of executors lack it. */
+  get hash(): string {
+    this.#hash ??= readSource(this.file, 'native', this.#known).hash
+    return this.#hash
   }
 }
 
@@ -112,7 +131,10 @@ export interface FunctionSource {
   readonly file: string
   /** `native`: part of this package. `jiti`: a user's TypeScript or JavaScript. */
   readonly loader: 'native' | 'jiti' | 'python'
-  /** SHA-256 of the digests of the file and of the files that it imports from beside it, hex. */
+  /**
+   * SHA-256 of the digests of the file and of the files that it imports from beside it, hex. Of a function of the package it
+   * throws a system error if one of them cannot be read.
+   */
   readonly hash: string
   /** The text that was hashed. Executors run it whenever they start; empty for the package's own functions. */
   readonly texts: SourceTexts

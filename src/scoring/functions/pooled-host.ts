@@ -1,6 +1,7 @@
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Failure, FailureKind, Json } from '../../core/sample/sample.ts'
+import { codeOf, reasonOf as troubleOf } from '../../core/system-error.ts'
 import type { FunctionSource } from './discover.ts'
 import type {
   BoundFunction,
@@ -61,14 +62,17 @@ export class PooledHost implements FunctionHost {
 
   async #describe(name: string): Promise<FunctionDescription> {
     const { source, pool } = this.#functionOf(name)
-    const end = await ended(pool, { type: 'describe', name })
-    if (end.status === 'done' && end.result.type === 'described') {
-      return { ...end.result.description, file: source.file, hash: source.hash }
+    const refused = (message: string): never => {
+      const problems = [{ path: source.file, message }]
+      throw new GatewayError('RG_FUNCTION_INVALID', `the reward function '${name}' cannot be used`, {
+        problems,
+      })
     }
-    const problems = [{ path: source.file, message: usableReason(end) }]
-    throw new GatewayError('RG_FUNCTION_INVALID', `the reward function '${name}' cannot be used`, {
-      problems,
-    })
+    // Before it loads, so that no newer text than the one that runs is hashed.
+    const hash = hashOf(source, refused)
+    const end = await ended(pool, { type: 'describe', name })
+    if (end.status !== 'done' || end.result.type !== 'described') return refused(usableReason(end))
+    return { ...end.result.description, file: source.file, hash }
   }
 
   #functionOf(name: string): PooledFunction {
@@ -180,6 +184,15 @@ function causeOf(end: JobEnd, { kind }: Failure): FailureCause | null {
   if (end.status !== 'done' || kind === 'bad_sample' || kind === 'judge_out_of_range') return null
   if (end.result.type === 'late' || kind === 'rule_timeout') return 'timeout'
   return end.result.type === 'called' && end.result.error !== undefined ? 'threw' : 'returned'
+}
+
+function hashOf(source: FunctionSource, refused: (message: string) => never): string {
+  try {
+    return source.hash
+  } catch (error) {
+    if (/^E[MN]FILE$/.test(codeOf(error))) throw error
+    return refused(troubleOf(error))
+  }
 }
 
 const ended = (pool: JobRunner, job: FunctionJob): Promise<JobEnd> => new Promise((end) => pool.run(job, end))

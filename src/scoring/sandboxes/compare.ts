@@ -2,7 +2,7 @@
 
 import type { Expected } from '../../contract/execution.ts'
 import type { Json } from '../../core/sample/sample.ts'
-import { ExactNumber, type JsonValue, readJson } from '../../grading/index.ts'
+import { ExactNumber, type JsonValue, readJson } from '../../grading/json/json.ts'
 
 /** What a case printed and gave. `value`: as case_value.py encodes it. */
 export interface Given {

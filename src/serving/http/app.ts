@@ -25,7 +25,7 @@ import { rewardRoutes } from './routes/rewards.ts'
 import { scoreRoutes } from './routes/score.ts'
 import { trainerRoutes } from './routes/trainers.ts'
 import { setSecurityHeaders } from './security-headers.ts'
-import { useZod, type ZodProvider } from './validation.ts'
+import { type ZodProvider, zodCompilers } from './validation.ts'
 
 /** Options of the HTTP server. */
 interface AppOptions {
@@ -59,6 +59,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const requests = guard.listeners('requests', metrics.requests)
   const app = Fastify({
     logger: options.logger ?? false,
+    schemaController: zodCompilers,
     bodyLimit,
     // Two log lines per request cost more than the request. Failures are logged where they happen.
     logController: new LogController({ disableRequestLogging: true }),
@@ -85,7 +86,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // A child logger per request cost more than validating it. Log lines carry the request id themselves.
   app.setChildLoggerFactory((logger) => logger)
-  useZod(app)
   answerErrors(app)
   traceRequests(app, guard)
   addWaitTime(app)
@@ -111,7 +111,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     request.log.debug(answered, 'answered')
     done()
   })
-  await serveDocs(app, gateway.version)
+  serveDocs(app, gateway.version)
   const typed = app.withTypeProvider<ZodProvider>()
   scoreRoutes(typed, gateway, keyLimits)
   await trainerRoutes(typed, { gateway, limits: keyLimits, clock, repeated: requests.repeated })

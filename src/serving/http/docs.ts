@@ -1,115 +1,31 @@
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
-import type { RouteScope } from './auth.ts'
-import { jsonSchemaOf } from './validation.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 
-/** Serves /docs and /openapi.json, generated from the zod schemas of the routes. */
-export async function serveDocs(app: FastifyInstance, version: string): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'reward-gateway',
-        version,
-        description:
-          'Rewards for RL training. A reward is a number, or null with the reason for its absence.',
-      },
-      components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
-    },
-    transform: ({ schema, url, route }) => ({
-      url,
-      schema: schema ? { security: securityOf(route.config?.scope), ...converted(schema, route) } : schema,
-    }),
+/**
+ * Serves /docs and /openapi.json of the routes that are added after this. What makes them is loaded with the first request for
+ * one of them: few servers are asked, and every start would take a tenth longer.
+ */
+export function serveDocs(app: FastifyInstance, version: string): void {
+  const routes: RouteOptions[] = []
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'HEAD') routes.push(route)
   })
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    logLevel: 'warn',
-    transformStaticCSP: overPlainHttp,
-    staticCSP: true,
-  })
-  app.get(
-    '/openapi.json',
-    { schema: { hide: true }, logLevel: 'warn', config: { scope: 'open' } },
-    async () => app.swagger(),
-  )
-}
-
-/** Swagger UI's policy upgrades requests to https, which breaks the page when the gateway is reached over plain http. */
-const overPlainHttp = (policy: string): string =>
-  policy
-    .split(';')
-    .map((part) => part.trim())
-    .filter(
-      (part) => part !== '' && part !== 'upgrade-insecure-requests' && !part.startsWith('frame-ancestors'),
-    )
-    .map((part) => part.replaceAll(/ (?:https:|validator\.swagger\.io)/g, ''))
-    .concat("frame-ancestors 'none'")
-    .join('; ')
-
-/** Admin routes always need a key, open routes never, and the others if the operator has configured keys. */
-function securityOf(scope: RouteScope | undefined): readonly Record<string, readonly string[]>[] {
-  if (scope === 'open') return []
-  return scope === 'admin' ? [{ key: [] }] : [{}, { key: [] }]
-}
-
-function converted(schema: FastifySchema, { url, method, config }: RouteOptions): FastifySchema {
-  const { body, querystring, params, response, ...rest } = schema
-  const isOpen = config?.scope === 'open'
-  const errors = [
-    ...(body === undefined && querystring === undefined ? [] : [400]),
-    ...(isOpen ? [] : [401, 403]),
-    ...(url.includes('/:') ? [404] : []),
-    ...(method === 'POST' ? [...statusesOfBodies, ...(isOpen ? [] : statusesOfWork)] : []),
-  ]
-  return {
-    ...rest,
-    ...(body !== undefined && { body: jsonSchemaOf(body) }),
-    ...(querystring !== undefined && { querystring: jsonSchemaOf(querystring) }),
-    ...(params !== undefined && { params: jsonSchemaOf(params) }),
-    response: {
-      200: { description: 'Success.', type: 'null' },
-      ...Object.fromEntries(errors.map((status) => [status, errorBody])),
-      // Errors of a model server are passed on unchanged.
-      ...(config?.forwards && { default: errorBody }),
-      ...responses(response ?? {}),
-    },
+  let pages: Promise<FastifyInstance> | null = null
+  const opened = (): Promise<FastifyInstance> => {
+    pages ??= import('./docs-pages.ts').then(({ openDocs }) => openDocs(routes, version))
+    pages.catch(() => {
+      pages = null
+    })
+    return pages
   }
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { routing } = await opened()
+    // The pages know this request by the same name, and add to the headers that every reply has.
+    request.raw.headers['x-request-id'] = request.id
+    for (const [name, value] of Object.entries(reply.getHeaders()))
+      if (value !== undefined) reply.raw.setHeader(name, value)
+    reply.hijack()
+    routing(request.raw, reply.raw)
+  }
+  for (const url of ['/docs', '/docs/*', '/openapi.json'])
+    app.get(url, { schema: { hide: true }, logLevel: 'warn', config: { scope: 'open' } }, answer)
 }
-
-const statusesOfBodies = [400, 408, 413, 415]
-const statusesOfWork = [404, 429, 502, 503]
-
-/** The common part of both error formats: ours, and OpenAI's on forwarded routes. */
-const errorBody = {
-  description: 'Error. docs/errors.md lists the codes.',
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      required: ['code', 'message', 'request_id'],
-      properties: {
-        code: { type: 'string' },
-        message: { type: 'string' },
-        request_id: { type: 'string' },
-        problems: {
-          type: 'array',
-          items: {
-            type: 'object',
-            required: ['path', 'message'],
-            properties: { path: { type: 'string' }, message: { type: 'string' } },
-          },
-        },
-      },
-    },
-  },
-}
-
-const responses = (response: unknown): object =>
-  Object.fromEntries(
-    Object.entries(response as Record<string, unknown>).map(([status, schema]) => [
-      status,
-      jsonSchemaOf(schema, 'output'),
-    ]),
-  )

@@ -181,6 +181,20 @@ t.test('a gateway over HTTP', async (t) => {
       t.equal(statuses('/livez', 'get'), '200')
       t.match(statuses('/v1/chat/completions', 'post'), /default/, 'a server may refuse as it likes')
     })
+
+    t.test('has a page with all of its files', async (t) => {
+      t.strictSame((await app.inject('/docs/json')).json(), openapi)
+      const page = (await app.inject('/docs/')).body
+      const names = [...page.matchAll(/"\.\/static\/([\w.-]+)"/g)].map(([, name = '']) => name)
+      t.ok(names.includes('swagger-ui-bundle.js'))
+      for (const name of names) t.equal((await app.inject(`/docs/static/${name}`)).statusCode, 200, name)
+      const missing = await app.inject({ url: '/docs/missing', headers: { 'x-request-id': 'mine' } })
+      t.match(
+        [missing.statusCode, missing.json()],
+        [404, { error: { code: 'RG_NOT_FOUND', request_id: 'mine' } }],
+      )
+      t.match(missing.headers, { 'x-request-id': 'mine', 'content-security-policy': /default-src 'none'/ })
+    })
   })
 
   await t.test(

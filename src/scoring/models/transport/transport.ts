@@ -3,8 +3,24 @@ import type { Dispatcher, Pool } from 'undici'
 import { UpstreamError } from './upstream-error.ts'
 
 const require = createRequire(import.meta.url)
-/** Loaded for the first address: it takes longer than the rest of many commands, which ask no model. */
-const undici = () => require('undici') as typeof import('undici')
+/** The parts of undici that ask a server. */
+type Sockets = Pick<typeof import('undici'), 'Pool' | 'buildConnector'>
+
+let sockets: Sockets | null = null
+
+/**
+ * Loaded for the first address: it takes longer than the rest of many commands, which ask no model. These parts are a third of
+ * undici, as its own index puts them together; the rest is fetch, caches, mocks and WebSockets.
+ */
+function undici(): Sockets {
+  if (sockets) return sockets
+  const Pool = require('undici/lib/dispatcher/pool.js') as Sockets['Pool']
+  const buildConnector = require('undici/lib/core/connect.js') as Sockets['buildConnector']
+  const { prototype } = require('undici/lib/dispatcher/dispatcher.js') as typeof import('undici').Dispatcher
+  Object.assign(prototype, require('undici/lib/api/index.js') as object)
+  sockets = { Pool, buildConnector }
+  return sockets
+}
 
 /** A body that is only written when it is sent. */
 export interface LateBody {

@@ -2,7 +2,6 @@
  * Counters and histograms that cost a map lookup for each label and one addition. prom-client sorts and joins the labels of each
  * observation; with six observations per sample that cost more than scoring it (`npm run rules` in bench/). prom-client still writes the text.
  */
-import { Gauge, type Metric, type Registry } from 'prom-client'
 
 /** For operations that may wait for models: 1 ms to 5 minutes. */
 export const secondBuckets = [
@@ -37,12 +36,22 @@ export interface Instruments {
   ): void
 }
 
-/** Instruments that register themselves in `registry`. */
-export function instruments(registry: Registry): Instruments {
+/** What prom-client asks of a metric that it writes. */
+export interface ExposedMetric {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly aggregator: 'sum'
+  reset(): void
+  get(): Promise<object>
+}
+
+/** Instruments whose metrics are handed to `add` as they are made. */
+export function instruments(add: (metric: ExposedMetric) => void): Instruments {
   return {
     counter(name, help, labels) {
       const family = new Family(labels, () => ({ total: 0 }))
-      expose(registry, { name, help, type: 'counter' }, () =>
+      expose(add, { name, help, type: 'counter' }, () =>
         family.map((series, values) => [{ labels: values, value: series.total }]),
       )
       return (by, ...values) => {
@@ -54,7 +63,7 @@ export function instruments(registry: Registry): Instruments {
         counts: new Array<number>(buckets.length + 1).fill(0),
         sum: 0,
       }))
-      expose(registry, { name, help, type: 'histogram' }, () =>
+      expose(add, { name, help, type: 'histogram' }, () =>
         family.map(({ counts, sum }, values) => histogramLines(full(name), buckets, counts, sum, values)),
       )
       return (value, ...values) => {
@@ -66,18 +75,10 @@ export function instruments(registry: Registry): Instruments {
       }
     },
     gauge(name, help, read, labels = {}) {
-      new Gauge({
-        name: full(name),
-        help,
-        labelNames: Object.keys(labels),
-        registers: [registry],
-        collect() {
-          this.set(labels, read())
-        },
-      })
+      expose(add, { name, help, type: 'gauge' }, () => [{ labels, value: read() }])
     },
     read(type, name, help, labels, series) {
-      expose(registry, { name, help, type }, () =>
+      expose(add, { name, help, type }, () =>
         series().map(({ values, value }) => ({ labels: labelled(labels, values), value })),
       )
     },
@@ -157,17 +158,10 @@ function histogramLines(
 }
 
 function expose(
-  registry: Registry,
-  { name, help, type }: { name: string; help: string; type: 'counter' | 'gauge' | 'histogram' },
+  add: (metric: ExposedMetric) => void,
+  { name, help, type }: Pick<ExposedMetric, 'name' | 'help' | 'type'>,
   lines: () => readonly Line[],
 ): void {
-  const metric = {
-    name: full(name),
-    help,
-    type,
-    aggregator: 'sum',
-    reset() {},
-    get: async () => ({ ...metric, values: lines() }),
-  }
-  registry.registerMetric(metric as unknown as Metric)
+  const metric = { name: full(name), help, type, aggregator: 'sum', reset() {} } as const
+  add({ ...metric, get: async () => ({ ...metric, values: lines() }) })
 }

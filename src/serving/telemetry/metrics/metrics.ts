@@ -1,6 +1,5 @@
 /** All metrics, and those of the server itself: requests, reloads, the record, monitors, listeners. */
 
-import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { CanaryEvents } from '../../../scoring/canary/canary.ts'
 import type { EngineEvents } from '../../../scoring/engine/events.ts'
 import type { FunctionEvents } from '../../../scoring/functions/function-host.ts'
@@ -10,7 +9,8 @@ import type { SandboxEvents, SandboxSnapshot } from '../../../scoring/sandboxes/
 import type { WatchedRun } from '../monitors/monitors.ts'
 import { figures } from '../monitors/run-figures.ts'
 import type { RecordEvents } from '../record/record.ts'
-import { type Instruments, instruments, overheadBuckets, secondBuckets } from './instruments.ts'
+import { type Exposition, openExposition } from './exposition.ts'
+import { type Instruments, overheadBuckets, secondBuckets } from './instruments.ts'
 import {
   canaryMetrics,
   engineMetrics,
@@ -22,7 +22,7 @@ import {
 } from './scoring-metrics.ts'
 
 /** Prometheus metrics, fed by events. Label values come from closed sets (rewards, steps, models, kinds), never from requests. */
-export interface Metrics {
+export interface Metrics extends Omit<Exposition, 'make'> {
   readonly engine: EngineEvents
   readonly models: ModelEvents
   readonly functions: FunctionEvents
@@ -33,9 +33,6 @@ export interface Metrics {
   readonly requests: RequestMetrics
   /** Counts an error that a listener or callback threw. */
   readonly listenerFailed: (listener: string) => void
-  /** The exposition text and its content type. */
-  expose(): Promise<{ readonly text: string; readonly contentType: string }>
-  close(): void
 }
 
 /** Gauges are read from here on each scrape. */
@@ -52,30 +49,19 @@ interface Sources {
 
 /** Opens a separate registry with the process's default metrics and the gateway's; `close` empties it. */
 export function openMetrics(sources: Sources): Metrics {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'reward_gateway_' })
-  return {
-    ...metricsBy(instruments(registry), sources),
-    expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
-    close: () => registry.clear(),
-  }
+  const { make, expose, close } = openExposition()
+  return { ...metricsBy(make, sources), expose, close }
 }
 
 /** Metrics of a process that only runs programs. */
 export function openSandboxMetrics(
   version: string,
   sandboxes: () => readonly SandboxSnapshot[],
-): Pick<Metrics, 'expose' | 'close'> & { readonly events: SandboxEvents } {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'reward_gateway_' })
-  const make = instruments(registry)
+): Omit<Exposition, 'make'> & { readonly events: SandboxEvents } {
+  const { make, expose, close } = openExposition()
   make.gauge('build_info', 'Always 1; the label is the version.', () => 1, { version })
   exposeSandboxes(make, sandboxes)
-  return {
-    events: sandboxMetrics(make),
-    expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
-    close: () => registry.clear(),
-  }
+  return { events: sandboxMetrics(make), expose, close }
 }
 
 /** Registers every metric of the gateway with `make`. Also used to list them in the docs. */

@@ -1,0 +1,124 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import Fastify, { type FastifyInstance, type FastifySchema, type RouteOptions } from 'fastify'
+import type { RouteScope } from './auth.ts'
+import { answerErrors } from './errors.ts'
+import { setSecurityHeaders } from './security-headers.ts'
+import { jsonSchemaOf, zodCompilers } from './validation.ts'
+
+/** The pages about these routes, generated from their zod schemas: /docs and /openapi.json. It runs none of the routes. */
+export async function openDocs(routes: readonly RouteOptions[], version: string): Promise<FastifyInstance> {
+  const app = Fastify({
+    schemaController: zodCompilers,
+    genReqId: ({ headers }) => String(headers['x-request-id']),
+  })
+  answerErrors(app)
+  setSecurityHeaders(app)
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'reward-gateway',
+        version,
+        description:
+          'Rewards for RL training. A reward is a number, or null with the reason for its absence.',
+      },
+      components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+    },
+    transform: ({ schema, url, route }) => ({
+      url,
+      schema: schema ? { security: securityOf(route.config?.scope), ...converted(schema, route) } : schema,
+    }),
+  })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    logLevel: 'warn',
+    transformStaticCSP: overPlainHttp,
+    staticCSP: true,
+  })
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
+  for (const { method, url, schema, config } of routes)
+    if (url !== '/openapi.json' && !url.startsWith('/docs'))
+      app.route({ method, url, handler: () => {}, ...(schema && { schema }), ...(config && { config }) })
+  await app.ready()
+  return app
+}
+
+/** Swagger UI's policy upgrades requests to https, which breaks the page when the gateway is reached over plain http. */
+const overPlainHttp = (policy: string): string =>
+  policy
+    .split(';')
+    .map((part) => part.trim())
+    .filter(
+      (part) => part !== '' && part !== 'upgrade-insecure-requests' && !part.startsWith('frame-ancestors'),
+    )
+    .map((part) => part.replaceAll(/ (?:https:|validator\.swagger\.io)/g, ''))
+    .concat("frame-ancestors 'none'")
+    .join('; ')
+
+/** Admin routes always need a key, open routes never, and the others if the operator has configured keys. */
+function securityOf(scope: RouteScope | undefined): readonly Record<string, readonly string[]>[] {
+  if (scope === 'open') return []
+  return scope === 'admin' ? [{ key: [] }] : [{}, { key: [] }]
+}
+
+function converted(schema: FastifySchema, { url, method, config }: RouteOptions): FastifySchema {
+  const { body, querystring, params, response, ...rest } = schema
+  const isOpen = config?.scope === 'open'
+  const errors = [
+    ...(body === undefined && querystring === undefined ? [] : [400]),
+    ...(isOpen ? [] : [401, 403]),
+    ...(url.includes('/:') ? [404] : []),
+    ...(method === 'POST' ? [...statusesOfBodies, ...(isOpen ? [] : statusesOfWork)] : []),
+  ]
+  return {
+    ...rest,
+    ...(body !== undefined && { body: jsonSchemaOf(body) }),
+    ...(querystring !== undefined && { querystring: jsonSchemaOf(querystring) }),
+    ...(params !== undefined && { params: jsonSchemaOf(params) }),
+    response: {
+      200: { description: 'Success.', type: 'null' },
+      ...Object.fromEntries(errors.map((status) => [status, errorBody])),
+      // Errors of a model server are passed on unchanged.
+      ...(config?.forwards && { default: errorBody }),
+      ...responses(response ?? {}),
+    },
+  }
+}
+
+const statusesOfBodies = [400, 408, 413, 415]
+const statusesOfWork = [404, 429, 502, 503]
+
+/** The common part of both error formats: ours, and OpenAI's on forwarded routes. */
+const errorBody = {
+  description: 'Error. docs/errors.md lists the codes.',
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message', 'request_id'],
+      properties: {
+        code: { type: 'string' },
+        message: { type: 'string' },
+        request_id: { type: 'string' },
+        problems: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['path', 'message'],
+            properties: { path: { type: 'string' }, message: { type: 'string' } },
+          },
+        },
+      },
+    },
+  },
+}
+
+const responses = (response: unknown): object =>
+  Object.fromEntries(
+    Object.entries(response as Record<string, unknown>).map(([status, schema]) => [
+      status,
+      jsonSchemaOf(schema, 'output'),
+    ]),
+  )
