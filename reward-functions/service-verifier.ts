@@ -8,6 +8,7 @@ import {
   questionText,
   type Sample,
   type Score,
+  type ServiceBatch,
   serviceRequest,
   toolCallsOf,
   turnsOf,
@@ -117,8 +118,21 @@ export default defineModelReward({
       range: z.tuple([z.number(), z.number()]).default([0, 1]),
       /** The JSON Schema (draft 2020-12) of every reply that holds a score. */
       schema: z.record(z.string(), z.unknown()).optional(),
+      /** Several rows in one request: `items` leads to the body's list of one entry, `reply` to the reply's list. */
+      batch: z
+        .strictObject({
+          items: pointer,
+          reply: pointer,
+          /** The member of an entry that the service repeats; the gateway writes it. If absent: entries are matched by order. */
+          key: z.string().min(1).max(1000).optional(),
+          /** The most rows of a request. */
+          max: z.int().min(2).max(256).default(32),
+        })
+        .optional(),
     })
-    .superRefine(({ body, range: [low, high], map, map_error, read, schema }, context) => {
+    .superRefine((given, context) => {
+      const { body, range, map, map_error, read, schema } = given
+      const [low, high] = range
       const add = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message })
       const fault = bodyFault(body)
       if (fault !== null) add(['body'], fault)
@@ -129,6 +143,7 @@ export default defineModelReward({
             add([name, text], `${score} is outside the range ${low} to ${high}`)
       if (read === 'lean' && (low > 0 || high < 1)) add(['range'], 'needs 0 and 1 for `read: lean`')
       if (read === 'lean' && Object.keys(map).length > 0) add(['map'], 'goes with `read: number`')
+      for (const [path, message] of batchFaults(given)) add(path, message)
       try {
         if (schema) schemaCheck(schema)
       } catch (error) {
@@ -138,11 +153,14 @@ export default defineModelReward({
   truth: z.unknown(),
   range: ({ range }) => range,
   parts: ({ parts }) => Object.keys(parts),
-  rm_preprocess({ sample, options: { body, range } }) {
+  rm_preprocess({ sample, options: { body, range, batch } }) {
     const { placeholders, fill } = jsonTemplate(body)
     const needsCode = placeholders.some(({ name, isOptional }) => name === 'response.code' && !isOptional)
     if (needsCode && lastFence(sample.response) === null) return range[0]
-    return serviceRequest(fill((placeholder) => lookUp(placeholder, sample), refuse))
+    return serviceRequest(
+      fill((placeholder) => lookUp(placeholder, sample), refuse),
+      batch,
+    )
   },
   rm_postprocess({ reply }, { options }): Score {
     const details = reasonIn(reply, options.reason)
@@ -159,6 +177,32 @@ export default defineModelReward({
     return { value, ...(parts.length > 0 && { parts: Object.fromEntries(parts) }), ...details }
   },
 })
+
+interface Batching {
+  readonly body: Readonly<Record<string, Json>>
+  readonly score: string
+  readonly parts: Readonly<Record<string, string>>
+  readonly batch?: ServiceBatch | undefined
+}
+
+/** A score outside of a row's own entry would be every row's. */
+function* batchFaults({ body, score, parts, batch }: Batching): Generator<[path: string[], message: string]> {
+  if (!batch) return
+  const { items, reply, key } = batch
+  const list = at(body, items)
+  const [entry] = Array.isArray(list) ? (list as readonly Json[]) : []
+  const isRight = Array.isArray(list) && list.length === 1
+  if (
+    !isRight ||
+    (key !== undefined && (typeof entry !== 'object' || entry === null || Array.isArray(entry)))
+  )
+    yield [['batch', 'items'], `the body has no list of one ${key === undefined ? 'entry' : 'object'} there`]
+  const own = `${reply}/0`
+  const isOwn = (place: string) => place === own || place.startsWith(`${own}/`)
+  const message = `stands outside of a row's own entry of the reply, which begins with ${own}`
+  if (!isOwn(score)) yield [['score'], message]
+  for (const [name, place] of Object.entries(parts)) if (!isOwn(place)) yield [['parts', name], message]
+}
 
 /** What is wrong with a body; null: nothing. */
 function bodyFault(body: Readonly<Record<string, Json>>): string | null {

@@ -23,16 +23,34 @@ export interface Choice {
   readonly labels: readonly string[]
 }
 
+/** How requests to a service become one. Places are JSON Pointers. */
+export interface ServiceBatch {
+  /** Where a body has its list of one entry. Bodies that are equal but for this entry may share a request. */
+  readonly items: string
+  /** Where a reply has its list, with an entry for each of the request's. `''`: the reply is the list. */
+  readonly reply: string
+  /**
+   * The member of an entry that the service repeats in the entry of its reply: the gateway writes a number into it. If absent,
+   * the entries of a reply are in the order of the request.
+   */
+  readonly key?: string | undefined
+  /** The most entries of a request, 2 to 256. */
+  readonly max: number
+}
+
 /** A request to a service that scores: a JSON body. `serviceRequest` makes it. */
 export interface ServiceRequest {
   readonly kind: 'service'
   /** The body as JSON text. */
   readonly json: string
+  /** If absent: it is sent alone. */
+  readonly batch?: ServiceBatch
 }
 
 /**
  * The request to a service with this body. Where it is sent is written in gateway.yaml; no function decides that. Half of a
- * surrogate pair becomes U+FFFD: many servers fail on one.
+ * surrogate pair becomes U+FFFD: many servers fail on one. With `batch`, it may be sent together with others; the answer is
+ * then the reply with one entry in its list.
  *
  * @example
  * ```ts
@@ -52,9 +70,10 @@ export interface ServiceRequest {
  * })
  * ```
  */
-export const serviceRequest = (body: Json): ServiceRequest => ({
+export const serviceRequest = (body: Json, batch?: ServiceBatch): ServiceRequest => ({
   kind: 'service',
   json: wellFormed(JSON.stringify(body) ?? 'null'),
+  ...(batch && { batch }),
 })
 
 /** JSON.stringify writes half of a surrogate pair, and nothing else, as an escape that begins with `\ud`. */

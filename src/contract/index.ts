@@ -17,6 +17,7 @@ export {
   type Generation,
   NoVerdict,
   type Reply,
+  type ServiceBatch,
   type ServiceRequest,
   serviceRequest,
   type TokenLogprob,

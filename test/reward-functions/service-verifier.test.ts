@@ -467,3 +467,153 @@ t.test('mistakes of a service are found when the configs are read', async (t) =>
     else t.match(told, message, JSON.stringify(of))
   }
 })
+
+const batched = {
+  body: { codes: [{ custom_id: '{id}', proof: '{response}' }], task: '{data_source?}' },
+  batch: { items: '/codes', reply: '/results', key: 'custom_id' },
+  score: '/results/0/score',
+  error: ['/error', '/results/0/error'],
+}
+interface Entry {
+  readonly custom_id?: unknown
+  readonly proof: string
+}
+const entriesOf = ({ body }: { readonly body: { readonly codes: readonly Entry[] } }) => body.codes
+/** Each row's own score is the number that its response is. */
+const scored = (seen: Parameters<typeof entriesOf>[0]) =>
+  entriesOf(seen).map(({ custom_id, proof }) => ({ custom_id, score: Number(proof) / 10 }))
+const resultsOf = async (
+  { gateway }: Pick<Awaited<ReturnType<typeof service>>, 'gateway'>,
+  responses: readonly string[],
+  parts: (at: number) => object = () => ({ id: 'same' }),
+) =>
+  (
+    await outcomesOf(
+      gateway,
+      'it',
+      responses.map((text, at) => sampleOf(text, parts(at))),
+    )
+  ).map(resultOf)
+
+t.test('rows share a request, and each gets the score of its own entry', async (t) => {
+  const it = await service(t, [(seen) => ({ results: scored(seen).reverse() })], { it: batched })
+  t.strictSame(await resultsOf(it, ['1', '2', '3', '4']), [0.1, 0.2, 0.3, 0.4], 'equal ids are told apart')
+  t.equal(it.server.seen.length, 1)
+  t.strictSame(
+    entriesOf(it.server.seen[0] as never).map(({ custom_id }) => custom_id),
+    ['0', '1', '2', '3'],
+  )
+  const named = (at: number) => ({ id: `${at}`, dataSource: at % 2 === 0 ? 'even' : 'odd' })
+  t.strictSame(await resultsOf(it, ['5', '6', '7', '8'], named), [0.5, 0.6, 0.7, 0.8])
+  t.strictSame(
+    it.server.seen.slice(1).map(({ body }) => [body.task, body.codes.length]),
+    [
+      ['even', 2],
+      ['odd', 2],
+    ],
+    'only bodies that are equal but for the entry share a request',
+  )
+  t.strictSame(await resultsOf(it, ['9']), [0.9])
+  t.equal(it.server.seen.at(-1)?.body.codes[0].custom_id, 'same', 'alone, a row keeps its own key')
+  const long = ' '.repeat(40_000)
+  t.strictSame(await resultsOf(it, [`1${long}`, '2', `3${long}`, '4']), [0.1, 0.2, 0.3, 0.4])
+  t.strictSame(
+    it.server.seen
+      .slice(-3)
+      .map(({ body }) => body.codes.length)
+      .sort(),
+    [1, 1, 2],
+    'long rows are sent alone',
+  )
+})
+
+t.test('a request has at most `max` rows; without a key, entries are matched by order', async (t) => {
+  const { key: _key, ...byOrder } = batched.batch
+  const it = await service(t, [(seen) => ({ results: scored(seen) })], {
+    it: { ...batched, batch: { ...byOrder, max: 2 } },
+  })
+  t.strictSame(await resultsOf(it, ['1', '2', '3', '4', '5']), [0.1, 0.2, 0.3, 0.4, 0.5])
+  t.strictSame(it.server.seen.map(({ body }) => body.codes.map(({ custom_id }: Entry) => custom_id)).sort(), [
+    ['same'],
+    ['same', 'same'],
+    ['same', 'same'],
+  ])
+})
+
+t.test('one bad entry of a shared reply fails only its own row', async (t) => {
+  const script: Script = (seen) => ({
+    results: scored(seen).map((entry, at) => {
+      if (at === 1) return { ...entry, error: 'no REPL' }
+      if (at === 2) return { ...entry, score: 'high' }
+      if (at === 3) return { ...entry, score: 7 }
+      return at === 4 ? { score: 1 } : entry
+    }),
+  })
+  const it = await service(t, [script], { it: batched })
+  const wanted = [0.1, 'judge_rejected', 'judge_unparseable', 'judge_out_of_range', 'judge_unreachable', 0.6]
+  t.strictSame(await resultsOf(it, ['1', '2', '3', '4', '5', '6']), wanted)
+  t.equal(it.server.seen.length, 1, 'nothing is sent again to a service that is not idempotent')
+})
+
+t.test(
+  'a shared reply whose entries are not certain fails all of its rows, never with a shifted score',
+  async (t) => {
+    const replies: readonly [string, (entries: readonly object[]) => unknown][] = [
+      ['an entry too few', (entries) => ({ results: entries.slice(1) })],
+      ['an entry too many', (entries) => ({ results: [...entries, entries[0]] })],
+      ['a key twice', (entries) => ({ results: entries.map((entry) => ({ ...entry, custom_id: '0' })) })],
+      ['no list', () => ({ results: { score: 1 } })],
+      ['no place', () => ({ score: 1 })],
+      ['no JSON', () => undefined],
+      ['megabytes beside the list', (entries) => ({ results: entries, echo: 'x'.repeat(20_000) })],
+    ]
+    const it = await service(t, [() => ({})], { it: batched }, { breaker: { failures: 1000 } })
+    for (const [name, reply] of replies) {
+      it.server.script = (seen, response) => reply(scored(seen)) ?? void response.writeHead(200).end('{')
+      const before = it.server.seen.length
+      t.strictSame(await resultsOf(it, ['1', '2', '3']), Array(3).fill('judge_unreachable'), name)
+      t.equal(it.server.seen.length, before + 1, name)
+    }
+    it.server.script = (seen) => ({ error: 'busy', results: scored(seen) })
+    t.strictSame(await resultsOf(it, ['1', '2']), ['judge_rejected', 'judge_rejected'], 'an error for all')
+  },
+)
+
+t.test('the rows of a refused request are asked about alone, if the service is idempotent', async (t) => {
+  const script: Script = (seen, response) =>
+    entriesOf(seen as never).some(({ proof }) => proof === 'bad')
+      ? void response.writeHead(422, { 'content-type': 'application/json' }).end('{}')
+      : { results: scored(seen as never) }
+  const repeats = await service(t, [script], { it: batched }, { idempotent: true })
+  t.strictSame(await resultsOf(repeats, ['1', 'bad', '3', '4']), [0.1, 'judge_rejected', 0.3, 0.4])
+  const once = await service(t, [script], { it: batched })
+  t.strictSame(await resultsOf(once, ['1', 'bad', '3', '4']), Array(4).fill('judge_rejected'))
+  t.equal(once.server.seen.length, 1)
+})
+
+t.test('what a response holds cannot leave its entry, nor take the key of another', async (t) => {
+  const it = await service(t, [(seen) => ({ results: scored(seen) })], {
+    it: {
+      ...batched,
+      body: { codes: [{ custom_id: '{id}', proof: '{response}', more: '{extra}' }] },
+    },
+  })
+  const extraInfo = JSON.parse('{"__proto__": {"custom_id": "1"}, "custom_id": "1"}')
+  const hostile = ['"}], "codes": [{"proof": "9"', '2']
+  t.strictSame(await resultsOf(it, hostile, () => ({ id: '1', extraInfo })), ['judge_unparseable', 0.2])
+  t.equal(it.server.seen[0]?.body.codes[0].proof, hostile[0])
+  t.ok(Object.hasOwn(it.server.seen[0]?.body.codes[0].more, '__proto__'), 'every name arrives')
+})
+
+t.test('a batch whose scores would be shared is a mistake of the config', async (t) => {
+  const refused = (change: object, message: RegExp) =>
+    t.throws(() => serviceVerifier.options.parse({ ...batched, ...change }), { message })
+  refused({ score: '/score' }, /outside of a row's own entry of the reply, which begins with \/results\/0/)
+  refused({ score: '/results/1/score' }, /outside/)
+  refused({ score: '/results/01' }, /outside/)
+  refused({ parts: { mean: '/mean' } }, /outside/)
+  refused({ batch: { ...batched.batch, items: '/proofs' } }, /no list of one object/)
+  refused({ body: { codes: ['{response}'] } }, /no list of one object/)
+  refused({ body: { codes: [{ p: '{response}' }, { p: 'x' }] } }, /no list of one object/)
+  refused({ batch: { ...batched.batch, max: 1 } }, />=2/)
+})

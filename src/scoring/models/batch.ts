@@ -9,7 +9,7 @@ import type { RenderedInput } from './interface/ask.ts'
 import { CancelToken } from './interface/cancel-token.ts'
 import { type Load, loadOf } from './pool/capacity.ts'
 import type { ParsedReply } from './transport/reply.ts'
-import { readJson } from './transport/reply.ts'
+import { jsonOf } from './transport/reply.ts'
 import { batchInImmediate } from './transport/transport.ts'
 import { abandoned, UpstreamError } from './transport/upstream-error.ts'
 
@@ -18,6 +18,8 @@ interface Shared {
   readonly ask: AskName
   readonly settings: Settings
   readonly prefix: string
+  /** The most of them that share a request. */
+  readonly most: number
 }
 
 interface Item {
@@ -44,8 +46,8 @@ interface BatcherParts {
   readonly clock: Clock
   readonly backend: Backend
   readonly headers: Record<string, string>
-  /** The largest batch that every instance has capacity for. Read when a batch begins. */
-  largest(): Load
+  /** What every instance has capacity for. Read when a batch begins. */
+  capacity(): Load
   /** How long a question waits for others while a batch is in flight. If none is, it is sent in this turn of the loop. */
   readonly maxWaitMs: number
   send<T>(work: UpstreamRequest<T>, stop: CancelToken): Promise<Dispatched<T>>
@@ -89,7 +91,9 @@ export class Batcher {
     }
     const isIdle = this.#underWay === 0
     const cancelTimer = isIdle ? () => {} : this.#parts.clock.after(this.#parts.maxWaitMs, send)
-    const batch: Batch = { shared, items: [], largest: this.#parts.largest(), tokens: 0, cancelTimer }
+    const { questions, tokens } = this.#parts.capacity()
+    const largest = { questions: Math.min(shared.most, questions), tokens }
+    const batch: Batch = { shared, items: [], largest, tokens: 0, cancelTimer }
     if (isIdle) batchInImmediate(send)
     this.#open.set(key, batch)
     return batch
@@ -128,6 +132,7 @@ export class Batcher {
   async #runAll(shared: Shared, items: readonly Item[]): Promise<void> {
     const { ask, settings, prefix } = shared
     const { backend, headers } = this.#parts
+    const { isIdempotent = true } = backend
     try {
       const inputs = items.map(({ input }) => input)
       const { path, body } = backend.translateBatch(ask, inputs, settings)
@@ -140,19 +145,22 @@ export class Batcher {
           load: loadOf(body, items.length, items.length * mostGenerated(ask, settings)),
           // A call can only belong to one trace.
           trace: items.find(({ trace }) => trace)?.trace,
+          isHedged: isIdempotent,
+          isIdempotent,
           message: { method: 'POST', path, headers, body },
-          read: (reply) => all(backend.readBatch(ask, readJson(reply), inputs)),
+          read: (reply) => all(backend.readBatch(ask, jsonOf(ask, reply), inputs)),
         },
         sharedStop(items),
       )
       for (const [at, own] of done.answer.entries()) {
         const item = items[at] as Item
         if (!(own instanceof UpstreamError)) item.resolve({ ...done, ...own })
-        else if (own.remedy === 'give-up') item.reject(new AllAttemptsFailed(own, []))
+        else if (own.remedy === 'give-up' || !isIdempotent) item.reject(new AllAttemptsFailed(own, []))
         else void this.#run(shared, [item])
       }
     } catch (error) {
-      await Promise.all(partsOf(items, shared.ask, error).map((part) => this.#run(shared, part)))
+      const parts = partsOf(items, shared.ask, isIdempotent, error)
+      await Promise.all(parts.map((part) => this.#run(shared, part)))
     }
   }
 }
@@ -167,8 +175,13 @@ function requestOf(items: readonly Item[]): object {
 }
 
 /** The groups of items to retry separately after a failure. Empty after rejecting all items. */
-function partsOf(items: readonly Item[], ask: AskName, error: unknown): (readonly Item[])[] {
-  if (error instanceof AllAttemptsFailed) {
+function partsOf(
+  items: readonly Item[],
+  ask: AskName,
+  isIdempotent: boolean,
+  error: unknown,
+): (readonly Item[])[] {
+  if (isIdempotent && error instanceof AllAttemptsFailed) {
     const half = Math.ceil(items.length / 2)
     if (error.fault.isAboutContent) return [items.slice(0, half), items.slice(half)]
     // One endless text may have kept the others waiting.

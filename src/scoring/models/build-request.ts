@@ -11,7 +11,7 @@ import type { ModelConfig } from './interface/model-config.ts'
 import { ImageBody, isImage, RenderedMessage } from './interface/question-json.ts'
 import type { GpuLease } from './memory/gpu-tenant.ts'
 import { estimatedTokens, loadOf } from './pool/capacity.ts'
-import { readJson, readServiceReply } from './transport/reply.ts'
+import { jsonOf } from './transport/reply.ts'
 
 const mergedWith = memoizeByObject((config: ModelConfig) =>
   memoizeByObject((sampling: Sampling): Sampling => ({ ...(config.sampling as Sampling), ...sampling })),
@@ -81,7 +81,7 @@ export function buildRequest<A extends AskName>(
     isHedged: isIdempotent && (!(body instanceof ImageBody) || hedgesImages === true),
     isIdempotent,
     message: { method: 'POST', path, headers, body },
-    read: (reply) => backend.read(ask, ask === 'service' ? readServiceReply(reply) : readJson(reply), input),
+    read: (reply) => backend.read(ask, jsonOf(ask, reply), input),
   }
 }
 

@@ -52,8 +52,8 @@ export class Model {
       clock: dispatcher.clock,
       backend: parts.backend,
       headers,
-      largest: () => ({
-        questions: Math.min(config.batch.max_size, ...dispatcher.pool.members.map(({ limit }) => limit)),
+      capacity: () => ({
+        questions: Math.min(...dispatcher.pool.members.map(({ limit }) => limit)),
         tokens: Math.min(...dispatcher.pool.members.map(({ capacity: room }) => room.limits.tokens)),
       }),
       maxWaitMs: config.batch.max_wait_ms,
@@ -209,7 +209,9 @@ export class Model {
     const kind = this.#isShared(ask, input, settings) ? backend.batchKey(ask, input, settings) : null
     if (kind !== null) {
       // Servers only cache the prefixes of generated texts.
-      const shared = { ask, settings, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
+      const most =
+        ask === 'service' ? ((input as RenderedInput['service']).batch?.max ?? 1) : this.config.batch.max_size
+      const shared = { ask, settings, most, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
       return this.#batcher.add(kind, shared, { ...asker, input, stop }) as Promise<Dispatched<AnyAnswer>>
     }
     const hedgesImages = this.config.images.hedge
@@ -220,6 +222,7 @@ export class Model {
 
   #isShared(ask: AskName, input: AskRequest['input'], settings: Settings): boolean {
     const { max_size, generate } = this.config.batch
+    if (ask === 'service') return true
     if (max_size === 1 || imagesOfInput(input).length > 0) return false
     if (!isTextAsk(ask) || generate === true) return true
     return generate === 'auto' && isShort(ask, input as RenderedInput['generate' | 'choose'], settings)

@@ -6,11 +6,13 @@ import type {
   Prompt,
   PromptImage,
   Range,
+  ServiceBatch,
   ServiceRequest,
 } from '../../../contract/index.ts'
 import { isRole, questionFault } from '../../../contract/question.ts'
 import { checkedSteps } from '../../../contract/steps.ts'
 import type { FailureKind, Json, Score } from '../../../core/sample/sample.ts'
+import { readPointer } from '../../../grading/index.ts'
 import type { CallRow } from '../function-host.ts'
 
 /** The rules for a hook's verdicts. */
@@ -153,10 +155,25 @@ function copied(ask: AskName, value: unknown): Question {
 }
 
 function serviceBody(value: unknown, left: { length: number }): ServiceRequest {
-  const { kind, json } = (typeof value === 'object' && value !== null ? value : {}) as Partial<ServiceRequest>
+  const { kind, json, batch } = (
+    typeof value === 'object' && value !== null ? value : {}
+  ) as Partial<ServiceRequest>
   if (kind !== 'service' || typeof json !== 'string')
     throw wrong(`${nameOf(value)}, not what serviceRequest(body) makes`)
-  return { kind, json: counted(json, left) }
+  return { kind, json: counted(json, left), ...(batch !== undefined && { batch: sharing(batch) }) }
+}
+
+function sharing(given: Partial<ServiceBatch> | null): ServiceBatch {
+  const { items, reply, key, max } = given ?? {}
+  const isPlace = (text: unknown): text is string =>
+    typeof text === 'string' && text.length <= 1000 && readPointer(text) !== null
+  if (!isPlace(items) || items === '' || !isPlace(reply))
+    throw wrong('a request whose batch has no JSON Pointers for items and reply')
+  if (key !== undefined && (typeof key !== 'string' || key === '' || key.length > 1000))
+    throw wrong('a request whose batch has a key that is no name')
+  if (!Number.isSafeInteger(max) || (max as number) < 2 || (max as number) > 256)
+    throw wrong('a request whose batch does not say how many entries it may have, 2 to 256')
+  return { items, reply, ...(key !== undefined && { key }), max: max as number }
 }
 
 function promptText(value: unknown, left: { length: number }): Text {

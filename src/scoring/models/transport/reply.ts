@@ -1,3 +1,4 @@
+import type { AskName } from '../../../contract/index.ts'
 import type { Reply } from './transport.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -26,8 +27,9 @@ export function readJson(reply: Reply): unknown {
   return value
 }
 
-/** The JSON of a service's reply with status 200; where it reports errors is for its author to say. Throws UpstreamError. */
-export function readServiceReply(reply: Reply): unknown {
+/** The JSON of a reply with status 200. Where a service reports errors is for its author to say. Throws UpstreamError. */
+export function jsonOf(ask: AskName, reply: Reply): unknown {
+  if (ask !== 'service') return readJson(reply)
   // What a service says besides its status may repeat the sample.
   return jsonIn(reply.status === 200 ? reply : { ...reply, text: '' })
 }
