@@ -37,7 +37,7 @@ const renamed: readonly (readonly [RegExp, string])[] = [
 
 const filesIn = (folder: string, ending: RegExp): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => ending.test(name))
+    .filter((name) => ending.test(name) && !name.includes('node_modules'))
     .map((name) => join(folder, name))
 
 const pages = [

@@ -6,7 +6,7 @@ import { runCommand } from '../support/command-line.ts'
 
 const files = (folder: string, ending: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith(ending))
+    .filter((name) => name.endsWith(ending) && !name.includes('node_modules'))
     .map((name) => join(folder, name))
 const outer = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
 const pages = [...outer, 'clients/python/README.md', 'reward-functions/README.md', ...files('docs', '.md')]
@@ -44,8 +44,13 @@ t.test('every link of a page leads to a file, and to a heading where it names on
       else if (anchor && !anchorsOf(readFileSync(target, 'utf8')).includes(anchor))
         t.fail(`${page}: ${link}: no such heading`)
     }
-  const linked = linksOf(texts.get('README.md') ?? '')
-  for (const page of files('docs', '.md')) t.ok(linked.includes(page), `README.md leads to ${page}`)
+  t.ok(
+    linksOf(texts.get('README.md') ?? '').includes('docs/index.md'),
+    'README.md leads to the list of all pages',
+  )
+  const listed = linksOf(texts.get('docs/index.md') ?? '').map((link) => join('docs', link))
+  for (const page of files('docs', '.md'))
+    t.ok(page === 'docs/index.md' || listed.includes(page), `docs/index.md leads to ${page}`)
   const shown = [...texts].flatMap(([page, text]) => linksOf(text).map((link) => join(dirname(page), link)))
   for (const picture of files('docs/images', '')) t.ok(shown.includes(picture), `a page shows ${picture}`)
 })
