@@ -2,7 +2,9 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import Fastify, { type FastifyInstance, type FastifySchema, type RouteOptions } from 'fastify'
 import type { RouteScope } from './auth.ts'
+import { docsLook } from './docs-look.ts'
 import { answerErrors } from './errors.ts'
+import { parameterExample, routeExamples } from './route-examples.ts'
 import { setSecurityHeaders } from './security-headers.ts'
 import { jsonSchemaOf, zodCompilers } from './validation.ts'
 
@@ -21,7 +23,7 @@ export async function openDocs(routes: readonly RouteOptions[], version: string)
         title: 'reward-gateway',
         version,
         description:
-          'Rewards for RL training. A reward is a number, or null with the reason for its absence.',
+          'Rewards for RL training. A reward is a number, or null with the reason for its absence. [/ui](../ui/) shows what is scored. The examples work with `npm start`.',
       },
       components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
     },
@@ -31,6 +33,7 @@ export async function openDocs(routes: readonly RouteOptions[], version: string)
     }),
   })
   await app.register(swaggerUi, {
+    ...docsLook,
     routePrefix: '/docs',
     logLevel: 'warn',
     transformStaticCSP: overPlainHttp,
@@ -65,6 +68,7 @@ function securityOf(scope: RouteScope | undefined): readonly Record<string, read
 function converted(schema: FastifySchema, { url, method, config }: RouteOptions): FastifySchema {
   const { body, querystring, params, response, ...rest } = schema
   const isOpen = config?.scope === 'open'
+  const example = routeExamples[`${method} ${url}`]
   const errors = [
     ...(body === undefined && querystring === undefined ? [] : [400]),
     ...(isOpen ? [] : [401, 403]),
@@ -73,17 +77,31 @@ function converted(schema: FastifySchema, { url, method, config }: RouteOptions)
   ]
   return {
     ...rest,
-    ...(body !== undefined && { body: jsonSchemaOf(body) }),
+    ...(body !== undefined && { body: withExample(jsonSchemaOf(body), example?.body) }),
     ...(querystring !== undefined && { querystring: jsonSchemaOf(querystring) }),
-    ...(params !== undefined && { params: jsonSchemaOf(params) }),
+    ...(params !== undefined && { params: withParameters(jsonSchemaOf(params), url) }),
     response: {
-      200: { description: 'Success.', type: 'null' },
+      200:
+        example?.reply === undefined
+          ? { description: 'Success.', type: 'null' }
+          : withExample({ description: 'Success.' }, example.reply),
       ...Object.fromEntries(errors.map((status) => [status, errorBody])),
       // Errors of a model server are passed on unchanged.
       ...(config?.forwards && { default: errorBody }),
       ...responses(response ?? {}),
     },
   }
+}
+
+const withExample = (schema: object, example: unknown): object =>
+  example === undefined ? schema : { ...schema, examples: [example] }
+
+function withParameters(schema: { readonly properties?: object }, url: string): object {
+  const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => [
+    name,
+    withExample(property, parameterExample(url, name)),
+  ])
+  return { ...schema, properties: Object.fromEntries(properties) }
 }
 
 const statusesOfBodies = [400, 408, 413, 415]

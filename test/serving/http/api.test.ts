@@ -3,7 +3,9 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
+import { startSimulatedServers } from '../../../src/cli/serve/simulated-servers.ts'
 import { createApp } from '../../../src/serving/http/app.ts'
+import { openObservedGateway } from '../../../src/serving/observed-gateway.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { testApp } from '../../support/app.ts'
 import { testGateway } from '../../support/gateway.ts'
@@ -374,3 +376,50 @@ t.test('a compressed or chunked body is counted by its decompressed size while i
     )
   })
 })
+
+t.test('each route of /docs has an example, which works with the shipped configs', async (t) => {
+  const servers = await startSimulatedServers({ all: true })
+  t.teardown(() => servers.close())
+  const gateway = await openObservedGateway({
+    configs: ['rm-configs'],
+    functionFolders: [],
+    env: servers.env,
+  })
+  t.teardown(() => gateway.close(0))
+  const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
+  const app = await createApp({ gateway, metrics, bodyLimit: 1 << 20 })
+  t.teardown(() => app.close())
+  const { paths } = (await app.inject('/openapi.json')).json()
+  let sent = 0
+  for (const [template, operations] of Object.entries<Record<string, Operation>>(paths))
+    for (const [method, { parameters = [], requestBody, responses }] of Object.entries(operations)) {
+      const name = `${method} ${template}`
+      const named = new Map(parameters.map(({ name, example, schema }) => [name, example ?? schema?.example]))
+      const url = template.replace(/\{(\w+)\}/g, (_, parameter) => String(named.get(parameter)))
+      t.notMatch(url, 'undefined', name)
+      const payload = requestBody?.content['application/json'].example as object | undefined
+      if (requestBody) t.ok(payload, `${name} has an example of a body`)
+      const reply = responses['200']?.content?.['application/json']?.example
+      // The others change servers, or need a file of ground truths or a server of its own.
+      if (/^\/(?:admin|metrics)|llama-factory|responses|messages|batch|detokenize/.test(template)) continue
+      const got = await app.inject({ method: method as 'post', url, ...(payload && { payload }) })
+      t.equal(got.statusCode, 200, `${name}: ${got.body.slice(0, 300)}`)
+      if (reply !== undefined) t.match(got.json(), reply, name)
+      sent += 1
+    }
+  t.ok(sent > 30, `${sent} are sent`)
+  const page = await app.inject('/docs/')
+  t.match(page.body, '<title>reward-gateway API</title>')
+  for (const [, path = ''] of page.body.matchAll(/(?:href|src)="\.(\/static\/[^"]+)"/g))
+    t.equal((await app.inject(`/docs${path}`)).statusCode, 200, path)
+})
+
+interface Media {
+  readonly content: { readonly 'application/json': { readonly example?: unknown } }
+}
+
+interface Operation {
+  readonly parameters?: readonly { name: string; example?: unknown; schema?: { example?: unknown } }[]
+  readonly requestBody?: Media
+  readonly responses: Readonly<Record<string, Partial<Media>>>
+}
