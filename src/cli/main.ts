@@ -68,6 +68,7 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
     return await command.run(found.rest, io)
   } catch (error) {
     tell(io, error, wantsStack(argv, io))
+    if (io.signal.aborted) return 1
     return error instanceof GatewayError && command?.finds?.includes(error.code) ? 1 : 2
   }
 }

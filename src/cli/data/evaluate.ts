@@ -25,6 +25,7 @@ import {
   rewardOf,
   withGateway,
 } from '../gateway.ts'
+import { localData } from '../local-data.ts'
 import {
   file,
   flag,
@@ -73,7 +74,7 @@ const settings = {
 } as const satisfies Record<string, readonly [keyof BenchmarkSettings, Option<unknown>]>
 
 const options = {
-  data: file('FILE', 'the rows to answer'),
+  data: file('FILE', 'the rows to answer: a file, or hf://OWNER/NAME/SPLIT'),
   suite: file('FILE', 'a suite of benchmarks, in place of --data and --reward'),
   ...configOptions,
   ...functionOptions,
@@ -228,7 +229,8 @@ async function evaluated({ gateway, policy, one, output, given }: Work, io: Io):
   const { resume, 'failed-only': failedOnly } = given
   const { stdin, signal } = io
   try {
-    await evaluateFile({ ...one, gateway, policy, output, resume, failedOnly, stdin, signal, events })
+    const data = await localData(one.data, io)
+    await evaluateFile({ ...one, data, gateway, policy, output, resume, failedOnly, stdin, signal, events })
     return true
   } catch (error) {
     if (!signal.aborted) throw error

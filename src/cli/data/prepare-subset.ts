@@ -2,6 +2,7 @@ import { parquetColumns } from '../../workbench/dataset/parquet.ts'
 import { openRows } from '../../workbench/dataset/rows.ts'
 import { subset } from '../../workbench/prepare/subset.ts'
 import { defineCommand } from '../command.ts'
+import { localData } from '../local-data.ts'
 import { file, flag, misused, seed, whole } from '../options.ts'
 import { textTable } from '../output.ts'
 
@@ -20,10 +21,11 @@ export const command = defineCommand({
   },
   positionals: 'files',
   async run({ values, positionals }, io) {
-    const [input] = positionals
+    const [named] = positionals
     const { output, size, seed, stratified } = values
-    if (!input || input === '-' || positionals.length > 1 || !output || output === input)
+    if (!named || named === '-' || positionals.length > 1 || !output || output === named)
       throw misused('one FILE and another --output are needed', 'prepare subset')
+    const input = await localData(named, io)
     const counts = await subset({
       open: () => openRows(input, io.stdin),
       output,

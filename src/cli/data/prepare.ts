@@ -12,6 +12,7 @@ import { prepare, type SourceItem } from '../../workbench/prepare/prepare.ts'
 import { readSplits } from '../../workbench/prepare/splits.ts'
 import { defineCommand, type Io } from '../command.ts'
 import { configsOf, functionOptions, inlineReward, withGateway } from '../gateway.ts'
+import { localData } from '../local-data.ts'
 import { file, misused, oneOf, option, readWhole, seed, text, whole } from '../options.ts'
 import { textTable } from '../output.ts'
 import { progressLine } from '../progress.ts'
@@ -152,7 +153,7 @@ async function* itemsOfFiles(
   reading: { fraction(): number | null },
 ): AsyncGenerator<SourceItem> {
   for (const [at, file] of files.entries()) {
-    const source = await openRows(file, io.stdin)
+    const source = await openRows(await localData(file, io), io.stdin)
     reading.fraction = () => {
       const part = source.fraction()
       return part === null ? null : (at + part) / files.length

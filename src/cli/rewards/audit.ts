@@ -10,6 +10,7 @@ import { unreadable } from '../../workbench/dataset/files.ts'
 import { modelStepNames } from '../../workbench/dataset/samples.ts'
 import { defineCommand, type Io } from '../command.ts'
 import { configOptions, configsOf, functionOptions, rewardOf, withGateway } from '../gateway.ts'
+import { localData } from '../local-data.ts'
 import {
   file,
   flag,
@@ -124,7 +125,7 @@ elsewhere are shown; they fail the audit with --strict.`,
         return ran.some(({ isBroken }) => isBroken) ? 1 : 0
       }
       const modelSteps = modelStepNames(gateway.reward(reward).steps)
-      const rows = await readAuditRows(input ?? '', io.stdin, most, modelSteps)
+      const rows = await readAuditRows(await localData(input ?? '', io), io.stdin, most, modelSteps)
       const { audited, findings } = await attacked(gateway, reward, rows, values, io)
       const failing = failingOf(findings, {
         accept,

@@ -12,6 +12,7 @@ import { type PreflightJob, preflight } from '../../workbench/preflight/prefligh
 import type { Probe, Sampled } from '../../workbench/preflight/signal-probe.ts'
 import { openPolicy } from '../../workbench/rollout/policy.ts'
 import type { Io } from '../command.ts'
+import { localData } from '../local-data.ts'
 import { misused } from '../options.ts'
 import { textTable } from '../output.ts'
 import { progressLine } from '../progress.ts'
@@ -44,7 +45,8 @@ export async function checkData(
 ): Promise<number> {
   const plan = planOf(resolved, values.reward)
   const files: PreflightJob['files'][number][] = []
-  for (const path of values.data) files.push({ path, source: await openRows(path, io.stdin) })
+  for (const path of values.data)
+    files.push({ path, source: await openRows(await localData(path, io), io.stdin) })
   const sampled = await sampledOf(values, io)
   const opened = openReward(resolved, plan, functions, io.env)
   const fractions = () => files.map(({ source }) => source.fraction() ?? 0)

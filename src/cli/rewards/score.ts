@@ -2,6 +2,7 @@ import type { FunctionEvent } from '../../scoring/functions/function-host.ts'
 import { keeps } from '../../workbench/dataset/scored-file.ts'
 import { defineCommand } from '../command.ts'
 import { configOptions, configsOf, functionOptions, rewardOf, withGateway } from '../gateway.ts'
+import { localData } from '../local-data.ts'
 import { file, flag, misused, number, oneOf, whole } from '../options.ts'
 import { scoreFile } from './score-file.ts'
 
@@ -24,7 +25,7 @@ reasons are shown) or if a signal stopped the run; 2 if the file could not be sc
   options: {
     ...configOptions,
     ...functionOptions,
-    input: file('FILE', "the rows; '-' is standard input"),
+    input: file('FILE', "the rows: a file, hf://OWNER/NAME/SPLIT, or '-' for standard input"),
     output: file('FILE', "the results; '-' is standard output"),
     resume: flag('continues OUTPUT.partial.jsonl, which a stopped or killed run left'),
     'failed-only': flag('scores the rows of OUTPUT without a reward again, together with their groups'),
@@ -58,6 +59,7 @@ reasons are shown) or if a signal stopped the run; 2 if the file could not be sc
       throw misused('--input, --output and one of --config and --function are needed', 'score')
     let calls = 0
     const thrown = new Thrown()
+    const rows = await localData(input, io)
     const sources = { ...configsOf(values), functionFolders: values['reward-functions'] }
     try {
       return await withGateway(
@@ -69,7 +71,7 @@ reasons are shown) or if a signal stopped the run; 2 if the file could not be sc
             {
               gateway,
               reward,
-              input,
+              input: rows,
               output,
               batch,
               keep,

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { GatewayError } from '../../core/errors.ts'
 import { parseJsonText } from '../../core/json/text.ts'
@@ -6,10 +6,12 @@ import { loadDuckDb } from '../optional-packages.ts'
 import { checkReadable, linesOf, unreadable } from './files.ts'
 import type { RawRow, RowSource } from './row.ts'
 
-/** Reads the rows of a Parquet file without its binary columns (images). Throws RG_INPUT_INVALID. */
+/**
+ * Reads the rows of a Parquet file without its binary columns (images), or of a folder of such files, in the order of their
+ * names. Throws RG_INPUT_INVALID.
+ */
 export async function parquetRows(path: string): Promise<RowSource> {
-  await checkReadable(path)
-  const file = filePath(path)
+  const file = await readablePath(path)
   const { connection, close } = await openDuckDb()
   try {
     const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM read_parquet(${file})`)
@@ -50,9 +52,9 @@ export async function parquetRows(path: string): Promise<RowSource> {
 
 /** The SQL type of each column. Binary columns are left out, as in `parquetRows`. */
 export async function parquetColumns(path: string): Promise<Readonly<Record<string, string>>> {
-  await checkReadable(path)
+  const file = await readablePath(path)
   return withDuckDb(async (connection) => {
-    const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM read_parquet(${filePath(path)})`)
+    const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM read_parquet(${file})`)
     const columns = described.getRows().map(([name, type]) => [String(name), String(type)] as const)
     return Object.fromEntries(columns.filter(([, type]) => !type.includes('BLOB')))
   }).catch((cause) => {
@@ -119,6 +121,17 @@ const settings = {
   memory_limit: '1GB',
   allocator_flush_threshold: '8MB',
   allocator_bulk_deallocation_flush_threshold: '8MB',
+}
+
+/** A readable file, or all Parquet files of a folder whose name ends as theirs, quoted for SQL. */
+async function readablePath(path: string): Promise<string> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  if (isFolder && path.endsWith('.parquet')) return `${filePath(path).slice(0, -1)}/*.parquet'`
+  await checkReadable(path)
+  return filePath(path)
 }
 
 /** Quotes a path for SQL. Wildcards in the file's name are escaped. */

@@ -106,7 +106,12 @@ export function readSuite(path: string, env: Readonly<Record<string, string | un
       )
       const made = written.map(
         ({ name = '', data = '', reward, function: _called, options: _options, ...own }, place) => {
-          const what = { name, place, data: resolve(dirname(path), data), reward: reward ?? inlineName(name) }
+          const what = {
+            name,
+            place,
+            data: data.startsWith('hf://') ? data : resolve(dirname(path), data),
+            reward: reward ?? inlineName(name),
+          }
           return mergedSettings(what, over, own, outer.value.defaults ?? {})
         },
       )
