@@ -1,6 +1,7 @@
 /** The tasks that a model reward can ask for: what each takes, and what it answers. */
 
 import type { Json } from '../core/sample/sample.ts'
+import type { Decided, Decision } from './decision.ts'
 import type { ChatPrompt, Prompt } from './prompt.ts'
 
 /** A token with its log probability and the alternatives that the server reported. */
@@ -120,6 +121,8 @@ export interface Asks {
   embed: { input: readonly string[]; answer: readonly (readonly number[])[] }
   /** The probability of each label. They sum to 1. */
   choose: { input: Choice; answer: Readonly<Record<string, number>> }
+  /** A decision model: the probability of each answer that the question allows. */
+  decide: { input: Decision; answer: Decided }
   /** A service that scores. `reply`: the JSON of its reply with status 200, unchecked. */
   service: { input: ServiceRequest; answer: { readonly reply: Json } }
 }
@@ -134,6 +137,7 @@ export const askNames = Object.keys({
   rewards: true,
   embed: true,
   choose: true,
+  decide: true,
   service: true,
 } satisfies Record<AskName, true>) as readonly AskName[]
 

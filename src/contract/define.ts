@@ -106,8 +106,8 @@ interface ScoresGroup<T, O> {
 
 interface Asking<A extends AskName, O> {
   /**
-   * `generate`: a text. `classify`: a scalar. `rewards`: one number per step. `embed`: vectors. `choose`:
-   * probabilities. `service`: the JSON reply of a service.
+   * `generate`: a text. `classify`: a scalar. `rewards`: one number per step. `embed`: vectors. `choose`
+   * and `decide`: probabilities. `service`: the JSON reply of a service.
    */
   readonly ask: A
   /** Constrains the model's output so that the answer can be read. If absent: no constraint. */

@@ -22,6 +22,13 @@ export {
   serviceRequest,
   type TokenLogprob,
 } from './asks.ts'
+export type {
+  Decided,
+  Decision,
+  DecisionAnswers,
+  DecisionOption,
+  DecisionQuestion,
+} from './decision.ts'
 export {
   defineGroupRule,
   defineListReward,

@@ -3,6 +3,7 @@
 import { holdsImage } from '../core/sample/image.ts'
 import { isWordless, type Json, type Message, type Sample, type ToolCall } from '../core/sample/sample.ts'
 import type { AskName, Asks, ServiceRequest } from './asks.ts'
+import { type Decision, decisionTexts } from './decision.ts'
 import type { Row } from './define.ts'
 import {
   BadSample,
@@ -189,6 +190,10 @@ interface QuestionTexts {
 export function questionTexts(question: Asks[AskName]['input']): QuestionTexts {
   if (typeof question === 'string') return { trusted: [question], untrusted: [] }
   if (isService(question)) return { trusted: [], untrusted: textsIn(JSON.parse(question.json) as Json) }
+  if (isDecision(question)) {
+    const { trusted, untrusted } = questionTexts(question.about)
+    return { trusted: [...trusted, ...decisionTexts(question)], untrusted }
+  }
   if (!('kind' in question)) {
     if (!('question' in question)) return { trusted: [], untrusted: question }
     return questionTexts(question.question)
@@ -209,9 +214,14 @@ const textsIn = (value: Json): readonly string[] => {
 export const isService = (question: Asks[AskName]['input']): question is ServiceRequest =>
   typeof question === 'object' && 'kind' in question && question.kind === 'service'
 
+/** Whether a question is one for a decision model. */
+export const isDecision = (question: Asks[AskName]['input']): question is Decision =>
+  typeof question === 'object' && 'about' in question
+
 /** The hashes of the images that a question shows, in order. */
 export function questionImages(question: Asks[AskName]['input']): readonly string[] {
   if (typeof question === 'string' || isService(question)) return noImages
+  if (isDecision(question)) return questionImages(question.about)
   if (!('kind' in question)) return 'question' in question ? questionImages(question.question) : noImages
   if (question.kind === 'prompt') return question.images?.map(({ sha256 }) => sha256) ?? noImages
   let found = noImages
@@ -225,7 +235,7 @@ const noImages: readonly string[] = Object.freeze([])
 const contentsOf = ({ messages }: ChatPrompt): readonly (Prompt | string)[] =>
   messages.map(({ content }) => content)
 
-type Question = Exclude<Asks[AskName]['input'], ServiceRequest>
+type Question = Exclude<Asks[AskName]['input'], ServiceRequest | Decision>
 type Rows = readonly Pick<Row, 'sample' | 'earlier'>[]
 
 /**
@@ -245,6 +255,7 @@ export function questionFault(
 ): QuestionFault | null {
   // What a service may be sent is for its author to say.
   if (isService(question)) return null
+  if (isDecision(question)) return questionFault(ask, question.about, rows)
   return (
     emptyIn(question, rows) ??
     objectIn(question, rows) ??

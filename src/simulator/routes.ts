@@ -1,5 +1,6 @@
 import { classify, pooling } from './api/classify.ts'
 import { chatCompletions, chatCompletionsBatch, completions } from './api/completions.ts'
+import { decisions, systemOne } from './api/decisions.ts'
 import { health, load, metrics, models, tokenize, version } from './api/information.ts'
 import {
   abortByIds,
@@ -68,6 +69,8 @@ const sglang = (...own: readonly Route[]): Route[] => own.map((route) => ({ ...r
 export const routes: readonly Route[] = [
   asks('generate', '/v1/chat/completions', chatCompletions),
   asks('generate', '/v1/completions', completions),
+  asks('generate', '/v1/decisions', decisions),
+  asks('generate', '/v1/systemone', systemOne),
   asks('pooling', '/v1/embeddings', embeddings),
   asks('pooling', '/classify', classify),
   asks('pooling', '/v1/score', score),

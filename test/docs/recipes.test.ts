@@ -8,6 +8,7 @@ for (const page of [
   'recipes/add-a-rule',
   'recipes/add-a-trainer',
   'recipes/countdown',
+  'recipes/decisions',
   'recipes/geo3k-vlm',
   'recipes/gsm8k',
   'recipes/instruction-following',

@@ -8,6 +8,8 @@ export interface Seen {
   readonly headers: IncomingMessage['headers']
   // biome-ignore lint/suspicious/noExplicitAny: bodies of every kind of request, read by tests
   readonly body: any
+  /** The body as it came: an object would lose the order of its keys. */
+  readonly text: string
   readonly closed: Promise<void>
 }
 
@@ -63,6 +65,7 @@ export async function scriptedServer(script: Script, served: string[] = ['m']): 
         path: request.url ?? '',
         headers: request.headers,
         body: text ? JSON.parse(text) : null,
+        text,
         closed,
       }
       seen.push(entry)

@@ -17,7 +17,7 @@ import { openRows } from '../../workbench/dataset/rows.ts'
 import { samplesOf } from '../../workbench/dataset/samples.ts'
 import { connectAll } from '../../workbench/preflight/connect.ts'
 import { connectSandboxes } from '../../workbench/preflight/connect-sandboxes.ts'
-import { refusesMessages, traceMarker } from '../../workbench/preflight/questions.ts'
+import { refusesMessages, traceMarker, wireFaults } from '../../workbench/preflight/questions.ts'
 import { trainerWarnings } from '../../workbench/preflight/trainer-checks.ts'
 import type { Io } from '../command.ts'
 import { checkData, type DataSettings } from './check-data.ts'
@@ -70,7 +70,7 @@ async function explain(
       if (bound.warning !== undefined)
         warnings.push(`${plan.name}, step ${name} (${bound.name}): ${bound.warning}`)
     for (const step of plan.steps)
-      if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, sample, functions)))
+      if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, sample, functions, models)))
     for (const trainer of trainers) warnings.push(...(await trainerWarnings(plan, trainer, functions)))
   }
   for (const [name, config] of models) io.stdout.write(`${hideSecrets(explainModel(name, config))}\n`)
@@ -127,9 +127,12 @@ async function warningsOf(
   step: PlanStep,
   sample: Sample,
   functions: FunctionHost,
+  models: Resolved['models'],
 ): Promise<readonly string[]> {
   const found = await traceMarker(step, sample, functions)
   const where = `${name}, step ${step.name} (${step.function.name})`
+  const faults = 'question' in found && found.question ? wireFaults(step, found.question, models) : []
+  if (faults.length > 0) return faults.map((fault) => `${where}: ${fault}`)
   switch (found.status) {
     case 'unguarded':
       return [

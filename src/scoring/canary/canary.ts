@@ -13,7 +13,7 @@ import { RequestGroups } from '../engine/groups/request-groups.ts'
 import { judgeQuery } from '../engine/judge/ask.ts'
 import type { Vote } from '../engine/judge/votes.ts'
 import { rowOf } from '../engine/step.ts'
-import type { Plan, PlanStep } from '../plan/plan.ts'
+import { askedModels, type Plan, type PlanStep } from '../plan/plan.ts'
 import { type Probe, shippedProbes } from './probes.ts'
 
 /** How often instances are probed, and when one is ejected or restored. */
@@ -144,7 +144,7 @@ function targetsOf(plans: Iterable<Plan>, { probes }: CanarySettings): readonly 
         probes.get(step.function.name) ?? (isAsShipped(step) ? shippedProbes[step.function.name] : null)
       // Critiques give no verdict, and a step that reads earlier steps cannot be asked without them.
       if (!own || step.kind !== 'model' || step.critique || step.after.length > 0) continue
-      for (const model of step.models) {
+      for (const model of askedModels(step)) {
         const key = `${model}\n${step.identity}\n${JSON.stringify(step.sampling ?? null)}`
         if (!targets.has(key)) targets.set(key, { plan, step, model, probes: own })
       }

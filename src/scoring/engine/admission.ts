@@ -3,7 +3,7 @@ import { memoizeByObject } from '../../core/memoize.ts'
 import type { Outcome } from '../../core/sample/sample.ts'
 import { questionBytes } from '../models/interface/ask.ts'
 import type { Models } from '../models/models.ts'
-import type { Plan, PlanStep } from '../plan/plan.ts'
+import { askedModels, type Plan, type PlanStep } from '../plan/plan.ts'
 import { gateKey, mostQuestions } from './gate.ts'
 import type { EngineJob } from './job.ts'
 import { watching } from './outcome.ts'
@@ -119,9 +119,9 @@ export function heapOfRows({ steps }: Pick<Plan, 'steps'>, rows: number, bodyByt
 /** Questions per row for each gate. Steps that ask the same models share a gate. */
 const questionsByGate = memoizeByObject((steps: Plan['steps']): readonly number[] => {
   const perGate = new Map<string, number>()
-  for (const { models } of steps) {
-    const gate = gateKey(models)
-    perGate.set(gate, (perGate.get(gate) ?? 0) + models.length)
+  for (const step of steps) {
+    const gate = gateKey(step.models)
+    perGate.set(gate, (perGate.get(gate) ?? 0) + askedModels(step).length)
   }
   return [...perGate.values()]
 })
@@ -242,9 +242,10 @@ export class Demand {
     return ({ terms }) => {
       for (let index = 0; index < shares.length; index += 1) {
         const share = shares[index] as Share
+        const { model } = share
         share.counter.expected -= counted[index] ?? 0
         let asked = 0
-        for (const place of share.places) asked += askedBy(steps[place] as PlanStep, terms[place])
+        for (const place of share.places) asked += askedBy(steps[place] as PlanStep, model, terms[place])
         share.perRow += newest * (asked - share.perRow)
       }
     }
@@ -253,12 +254,16 @@ export class Demand {
   #sharesOf(steps: Steps): readonly Share[] {
     const known = this.#shares.get(steps)
     if (known) return known
-    const models = new Set(steps.flatMap((step) => step.models))
+    const models = new Set(steps.flatMap(askedModels))
     const made = [...models].map((model): Share => {
       const counter = this.#counters.get(model) ?? { expected: 0 }
       this.#counters.set(model, counter)
-      const places = steps.flatMap((step, place) => (step.models.includes(model) ? [place] : []))
-      const perRow = places.reduce((sum, place) => sum + (steps[place]?.votes.n ?? 0), 0)
+      const places = steps.flatMap((step, place) => (askedModels(step).includes(model) ? [place] : []))
+      // How often a second judge is asked is learnt from the rows.
+      const perRow = places.reduce((sum, place) => {
+        const { models, votes } = steps[place] as PlanStep
+        return sum + (models.includes(model) ? votes.n : 0)
+      }, 0)
       return { model, counter, places, perRow }
     })
     this.#shares.set(steps, made)
@@ -266,9 +271,15 @@ export class Demand {
   }
 }
 
-/** How many questions a term cost each of its step's models. */
-function askedBy({ models, votes }: PlanStep, term: Outcome['terms'][number] | undefined): number {
+/** How many questions a term cost one of its step's models. */
+function askedBy(
+  { models, votes }: PlanStep,
+  model: string,
+  term: Outcome['terms'][number] | undefined,
+): number {
   if (!term || term.status === 'off') return 0
+  if (!models.includes(model))
+    return term.status === 'scored' && term.score.flags?.includes('escalated') ? votes.n : 0
   if (term.status !== 'scored') return votes.n
   const { flags } = term.score
   return flags?.includes('no_call') || flags?.includes('refused') ? 0 : term.draws / models.length

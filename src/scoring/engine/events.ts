@@ -48,6 +48,8 @@ export interface RequestDone {
 export interface EngineEvents {
   voted?(event: VoteEvent): void
   done?(event: RequestDone): void
+  /** A decision is asked again, of the step's second judge. */
+  escalated?(event: { readonly reward: string; readonly step: string }): void
   /** Called once per question or refused answer, with the parts of the guard that applied. */
   guarded?(event: { readonly reward: string; readonly step: string; readonly parts: readonly string[] }): void
 }
@@ -56,6 +58,7 @@ export interface EngineEvents {
 export const engineEventNames = Object.keys({
   voted: true,
   done: true,
+  escalated: true,
   guarded: true,
 } satisfies Record<keyof EngineEvents, true>) as readonly (keyof EngineEvents)[]
 

@@ -1,6 +1,6 @@
 /** The images of a question: whether it shows all that its rows have, whether its model takes them, and what is sent. */
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../contract/index.ts'
-import { isService, questionImages } from '../../contract/question.ts'
+import { isDecision, isService, questionImages } from '../../contract/question.ts'
 import { bytesOfImage, imagesOf, type PlacedImage, tokensOfImage } from '../../core/sample/image.ts'
 import type { Failure, ImagePart } from '../../core/sample/sample.ts'
 import type { CallRow } from '../functions/function-host.ts'
@@ -19,6 +19,7 @@ export function shownQuestion({ ignore }: Pick<PlanStep, 'ignore'>, question: Qu
 
 function withoutImages(question: Question): Question {
   if (typeof question === 'string' || isService(question)) return question
+  if (isDecision(question)) return { ...question, about: promptWithoutImages(question.about) }
   if (!('kind' in question))
     return 'question' in question
       ? { ...question, question: withoutImages(question.question) as Prompt }

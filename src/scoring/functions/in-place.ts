@@ -15,6 +15,7 @@ export const inPlaceFunctions: ReadonlySet<string> = new Set([
   'choice-match',
   'countdown',
   'critique',
+  'decision-judge',
   'exact-match',
   'format-tags',
   'gsm8k',

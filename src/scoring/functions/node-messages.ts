@@ -188,9 +188,11 @@ function readQuestion(
     ? 'embed'
     : typeof encoded === 'object' && encoded !== null && 'labels' in encoded
       ? 'choose'
-      : isServiceLike(encoded)
-        ? 'service'
-        : 'generate'
+      : typeof encoded === 'object' && encoded !== null && 'about' in encoded
+        ? 'decide'
+        : isServiceLike(encoded)
+          ? 'service'
+          : 'generate'
   try {
     return checkQuestion(ask, encoded, rows)
   } catch {

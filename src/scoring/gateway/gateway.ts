@@ -17,7 +17,7 @@ import type { ForwardReply, ForwardRequest } from '../models/interface/ask.ts'
 import { fullGuard } from '../models/interface/model-config.ts'
 import type { InstanceSnapshot, ModelSnapshot, Models } from '../models/models.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
-import type { Plan } from '../plan/plan.ts'
+import { askedModels, type Plan } from '../plan/plan.ts'
 import { type OnInvalidSetting, onInvalidOf } from '../plan/reward-config.ts'
 import type { SandboxSnapshot } from '../sandboxes/sandbox.ts'
 import type { Keys } from './keys.ts'
@@ -214,7 +214,7 @@ function withoutServer({ plans, sandboxes }: Runtime): readonly SandboxSnapshot[
 }
 
 function neededBy(plans: Iterable<Plan>, models: readonly ModelSnapshot[]): readonly ModelSnapshot[] {
-  const needed = new Set([...plans].flatMap(({ steps }) => steps.flatMap((step) => step.models)))
+  const needed = new Set([...plans].flatMap(({ steps }) => steps.flatMap(askedModels)))
   return models.filter(({ name }) => needed.has(name))
 }
 

@@ -1,5 +1,6 @@
 /** What a question becomes for a model: its settings, its cache key, its size, and the request to a server. */
 
+import { decisionTexts } from '../../contract/decision.ts'
 import type { AskName, Asks } from '../../contract/index.ts'
 import { memoizeByObject } from '../../core/memoize.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
@@ -87,7 +88,7 @@ export function buildRequest<A extends AskName>(
 
 /** The most tokens that may be generated for a question; 0 if unlimited or none. */
 export function mostGenerated(ask: AskName, { sampling }: Settings): number {
-  if (ask === 'choose') return 1
+  if (ask === 'choose' || ask === 'decide') return 1
   return ask === 'generate' ? (sampling.max_tokens ?? 0) : 0
 }
 
@@ -129,6 +130,10 @@ export function isShort(
 function textsOf(ask: AskName, input: RenderedInput[AskName]): readonly string[] {
   if (ask === 'embed') return input as RenderedInput['embed']
   if (ask === 'service') return [(input as RenderedInput['service']).json]
+  if (ask === 'decide') {
+    const { about, asked } = input as RenderedInput['decide']
+    return [...about.map(({ content }) => content), ...decisionTexts(asked)]
+  }
   const question =
     ask === 'choose' ? (input as RenderedInput['choose']).question : (input as RenderedInput['generate'])
   return typeof question === 'string' ? [question] : question.map(({ content }) => content)
@@ -137,6 +142,7 @@ function textsOf(ask: AskName, input: RenderedInput[AskName]): readonly string[]
 /** Memory of a question that is not serialized yet, without the texts that many questions share. */
 export function bytesOfInput(input: RenderedInput[keyof RenderedInput]): number {
   if (typeof input === 'string') return 2 * input.length
+  if ('about' in input) return bytesOfInput(input.about)
   if ('question' in input) return bytesOfInput(input.question)
   if ('json' in input) return 2 * input.json.length
   let characters = 0

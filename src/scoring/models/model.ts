@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AskName, Asks } from '../../contract/index.ts'
 import type { Settings } from './backends/backend.ts'
+import { promptFormatVersion } from './backends/decision-wires.ts'
 import { isTextAsk } from './backends/generated-text.ts'
 import { Batcher } from './batch.ts'
 import {
@@ -16,6 +17,7 @@ import { askError, call, type Dispatched, dispatch } from './dispatch/dispatch.t
 import { SingleFlight } from './dispatch/shared-answers.ts'
 import type { Answered, AskRequest, Rendered, RenderedInput } from './interface/ask.ts'
 import type { CancelToken } from './interface/cancel-token.ts'
+import { wireLimits } from './interface/decide-wires.ts'
 import type { ModelConfig } from './interface/model-config.ts'
 import { imagesOfInput } from './interface/question-json.ts'
 import { LabelScorer, type LabelScoring } from './label-scoring.ts'
@@ -41,8 +43,14 @@ export class Model {
   constructor(config: ModelConfig, parts: ModelParts) {
     this.config = config
     this.parts = parts
-    const { backend, model, revision, classify, choose, rewards, chat_template } = config
-    const how = [classify, choose, rewards, ...(chat_template === undefined ? [] : [chat_template])]
+    const { backend, model, revision, classify, choose, rewards, decide, chat_template } = config
+    const how = [
+      classify,
+      choose,
+      rewards,
+      { ...decide, promptFormatVersion },
+      ...(chat_template === undefined ? [] : [chat_template]),
+    ]
     // Hashed because it is part of each question's key, and short keys are found faster.
     const identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, ...how])
     this.#identity = hash('sha256', identity)
@@ -209,15 +217,25 @@ export class Model {
     const kind = this.#isShared(ask, input, settings) ? backend.batchKey(ask, input, settings) : null
     if (kind !== null) {
       // Servers only cache the prefixes of generated texts.
-      const most =
-        ask === 'service' ? ((input as RenderedInput['service']).batch?.max ?? 1) : this.config.batch.max_size
-      const shared = { ask, settings, most, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
+      const shared = {
+        ask,
+        settings,
+        most: this.#mostShared(ask, input),
+        prefix: isText && balance !== 'least_outstanding' ? prefix : '',
+      }
       return this.#batcher.add(kind, shared, { ...asker, input, stop }) as Promise<Dispatched<AnyAnswer>>
     }
     const hedgesImages = this.config.images.hedge
     const asked = { ask, input, settings, prefix, request: signal, deadline, trace, hedgesImages }
     const work = buildRequest(this.parts, asked)
     return dispatch(dispatcher, work, stop)
+  }
+
+  /** How many questions of an ask may share a request. */
+  #mostShared(ask: AskName, input: AskRequest['input']): number {
+    const { batch, decide } = this.config
+    if (ask === 'service') return (input as RenderedInput['service']).batch?.max ?? 1
+    return ask === 'decide' ? Math.min(batch.max_size, wireLimits(decide.wire).questions) : batch.max_size
   }
 
   #isShared(ask: AskName, input: AskRequest['input'], settings: Settings): boolean {

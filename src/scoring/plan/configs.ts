@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import { hideSecrets, keepSecret } from '../../core/secrets.ts'
 import { reasonOf } from '../../core/system-error.ts'
+import { decideWires, wireLimits } from '../models/interface/decide-wires.ts'
 import { type ModelConfig, modelConfig } from '../models/interface/model-config.ts'
 import {
   type ConfigPath,
@@ -205,6 +206,7 @@ const ofModels = [
   'chat_template',
   'classify',
   'choose',
+  'decide',
   'rewards',
   'max_tokens_in_flight',
   'batch',
@@ -227,6 +229,7 @@ function backendMistakes(model: ModelConfig, written: unknown): readonly Mistake
     return [
       ...(model.model === '' ? [[['model'], 'is missing'] as const] : []),
       ...(service ? [[['service'], "goes with 'backend: service'", 'key'] as const] : []),
+      ...wireMistakes(model),
     ]
   if (!service) return [[['service'], 'is missing: say in service.path where requests are posted']]
   const needless = ofModels.filter((key) => Object.hasOwn(written as object, key))
@@ -237,6 +240,20 @@ function backendMistakes(model: ModelConfig, written: unknown): readonly Mistake
     ...(cache === 'always' && !service.idempotent
       ? [[['cache'], 'keeps answers of a service that is not idempotent'] as const]
       : []),
+  ]
+}
+
+/** An API for decisions that the servers do not have, or that does not tell what is asked of it. */
+function wireMistakes({ backend, decide: { wire, min_mass: least } }: ModelConfig): readonly Mistake[] {
+  const { backends, mass } = wireLimits(wire)
+  const wires = decideWires.filter((one) => wireLimits(one).backends.includes(backend))
+  return [
+    ...(backends.includes(backend)
+      ? []
+      : [[['decide', 'wire'], `servers of backend ${backend} have ${wires.join(', ')}`] as const]),
+    ...(mass || least === undefined
+      ? []
+      : [[['decide', 'min_mass'], `replies of decide.wire ${wire} tell no mass`, 'key'] as const]),
   ]
 }
 

@@ -55,7 +55,7 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   const asks =
     step.ask === null
       ? ''
-      : ` asks ${models.join(' and ')} (${step.labels ? 'probabilities' : step.ask})${voteWords(votes, models.length)}${step.kind === 'pair' ? pairWords(step.pairs) : ''}`
+      : ` asks ${models.join(' and ')} (${step.labels ? 'probabilities' : step.ask})${voteWords(votes, models.length)}${escalateWords(step)}${step.kind === 'pair' ? pairWords(step.pairs) : ''}`
   const scores = critique
     ? ', for a text that later steps read'
     : `${asks && ','} scores ${between(...bound.range)}`
@@ -67,7 +67,10 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   const only = conditions.length > 0 ? ` Only where ${conditions.join(' and ')}.` : ''
   const reads = after.length > 0 ? ` Reads what ${after.join(', ')} said.` : ''
   const counts = critique || plan.formula ? '' : ` ${countWords(step, index, weightText(plan, index))}`
-  const unreadable = step.ask !== null && !critique ? ` ${unreadableWords(onUnreadable)}` : ''
+  const unreadable =
+    step.ask !== null && !critique
+      ? ` ${unreadableWords(onUnreadable, step.ask === 'decide' ? 'An unreadable answer' : 'A text without a verdict')}`
+      : ''
   const ignores = ignore.size > 0 ? ` Ignores parts of type ${[...ignore].join(', ')}.` : ''
   const lacks =
     step.kind === 'program' && step.sandbox === null
@@ -86,6 +89,10 @@ function groupWords({ min, waitMs }: Plan['group']): string {
     ? `  ${who} answers to a prompt must come within ${waitMs / 1000} s of the first.`
     : `  ${who} answers to a prompt must come in one request.`
 }
+
+/** When a second judge is asked. */
+const escalateWords = ({ escalate }: PlanStep): string =>
+  escalate ? `, and ${escalate.model} where no answer has a probability of ${escalate.below} or more` : ''
 
 /** How a pair reward compares a group's answers. */
 function pairWords({ scheme, neighbours, swap, aggregate }: PlanStep['pairs']): string {
@@ -121,11 +128,10 @@ function voteWords({ n, aggregate, min, earlyStop }: PlanStep['votes'], models: 
   return ` ${times} and takes the ${aggregate}, of at least ${min} verdicts${earlyStop ? ', no more than are needed' : ''}`
 }
 
-function unreadableWords(setting: PlanStep['onUnreadable']): string {
-  if (setting === 'fail') return 'A text without a verdict makes the sample invalid.'
-  if (setting === 'skip')
-    return 'A text without a verdict leaves the step out: it pays what an off step pays.'
-  return `A text without a verdict counts as ${setting}.`
+function unreadableWords(setting: PlanStep['onUnreadable'], what: string): string {
+  if (setting === 'fail') return `${what} makes the sample invalid.`
+  if (setting === 'skip') return `${what} leaves the step out: it pays what an off step pays.`
+  return `${what} counts as ${setting}.`
 }
 
 /** What differs from the defaults. */

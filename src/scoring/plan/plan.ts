@@ -42,6 +42,8 @@ export interface PlanStep {
   readonly critique: boolean
   /** Global names. Several are a panel; rules have none. */
   readonly models: readonly string[]
+  /** The model that is asked again where a decision's most likely answer has less than `below`; null: none. */
+  readonly escalate: Escalation | null
   /** Where its programs run; null unless it is a program reward, and where its config goes without a sandbox. */
   readonly sandbox: string | null
   /** Model -> settings of its guard. */
@@ -75,6 +77,19 @@ export interface PlanStep {
   /** Hash of the function's source and options, so that equal questions of different functions stay apart. */
   readonly identity: string
 }
+
+/** A second judge for the decisions that a first one is not sure of. */
+export interface Escalation {
+  readonly below: number
+  readonly model: string
+}
+
+/** Every model that a step may ask. */
+export const askedModels = ({
+  models,
+  escalate,
+}: Pick<PlanStep, 'models' | 'escalate'>): readonly string[] =>
+  escalate ? [...models, escalate.model] : models
 
 /** For a judge's text without a verdict: the sample fails, the term is off, or the score is this number. */
 export type OnUnreadable = 'fail' | 'skip' | number

@@ -1,22 +1,16 @@
-import { type AskName, askNames } from '../../contract/asks.ts'
+import type { AskName } from '../../contract/asks.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { BoundFunction, FunctionDescription } from '../functions/function-host.ts'
-import {
-  type BackendName,
-  defaultImages,
-  fullGuard,
-  type GuardConfig,
-  type ModelConfig,
-  noGuard,
-} from '../models/interface/model-config.ts'
+import { defaultImages } from '../models/interface/model-config.ts'
 import type { SandboxConfig } from '../sandboxes/sandbox-config.ts'
 import type { ConfigPath } from './config-text.ts'
 import type { RewardReport } from './configs.ts'
 import { compileCondition, type Expression, type KnownStep } from './expression.ts'
 import { weightOf } from './fold.ts'
-import type { PlanStep, SourcePattern } from './plan.ts'
+import { askedModels, type PlanStep, type SourcePattern } from './plan.ts'
 import type { RewardConfig, StepConfig } from './reward-config.ts'
 import type { StepFunction } from './step-function.ts'
+import { budgetsOf, checkEscalation, findModels, guardOf, type KnownModels } from './step-models.ts'
 import { stepIdentity } from './version.ts'
 
 /** What a step needs to be resolved. */
@@ -24,7 +18,7 @@ export interface StepContext {
   readonly reward: Partial<Pick<RewardConfig, 'on_unreadable' | 'gate' | 'deadline_s'>>
   /** Seconds of a request whose reward names none (`limits.deadline_s`). */
   readonly deadlineSeconds: number
-  readonly models: ReadonlyMap<string, ModelConfig | null>
+  readonly models: KnownModels
   /** The sandboxes in gateway.yaml; null if the definition has mistakes. */
   readonly sandboxes: Readonly<Record<string, SandboxConfig | null>>
   /** The steps above this one, which `when` may use. */
@@ -45,6 +39,9 @@ export function resolveStep(
   const { report, reward, gate } = around
   const sandbox = findSandbox(step, found?.description ?? null, at, around)
   const models = findModels(step, found?.description ?? null, at, around.models, report)
+  checkEscalation(step, found?.description ?? null, models, at, around.models, report)
+  const escalate = step.escalate ?? null
+  const asked = askedModels({ models, escalate })
   if (found) checkSettings(step, found, at, report)
   if (found) checkProgramTime(step, found, at, around)
   if (found) checkLanguage(step, found, at, around)
@@ -63,8 +60,13 @@ export function resolveStep(
     report.add([...at, 'votes', 'min'], `${min} valid votes are more than the ${votes} that are asked for`)
   }
   const onUnreadable = onUnreadableOf(step, reward, ask)
-  if (ask === 'service' && typeof step.on_unreadable === 'number')
-    report.add([...at, 'on_unreadable'], 'a reply of a service that holds no score is never a number')
+  if (ask !== null && isNeverNumber(ask) && typeof step.on_unreadable === 'number')
+    report.add(
+      [...at, 'on_unreadable'],
+      ask === 'service'
+        ? 'a reply of a service that holds no score is never a number'
+        : 'a decision without readable probabilities is never a number',
+    )
   if (kind === 'pair' && typeof onUnreadable === 'number' && !(onUnreadable >= 0 && onUnreadable <= 1)) {
     report.add(
       [...at, 'on_unreadable'],
@@ -79,9 +81,10 @@ export function resolveStep(
     ask,
     critique,
     models,
+    escalate,
     sandbox,
-    guards: new Map(models.map((model) => [model, guardOf(around.models.get(model))])),
-    images: new Map(models.map((model) => [model, around.models.get(model)?.images ?? defaultImages])),
+    guards: new Map(asked.map((model) => [model, guardOf(around.models.get(model))])),
+    images: new Map(asked.map((model) => [model, around.models.get(model)?.images ?? defaultImages])),
     ...(step.sampling && { sampling: given(step.sampling) }),
     op: step.op ?? 'add',
     weight: weightOf(step.weight ?? 1),
@@ -92,7 +95,7 @@ export function resolveStep(
     votes: { n, aggregate, min: min ?? Math.floor(votes / 2) + 1, earlyStop },
     labels: step.verdict === 'expected' ? repliesOf(bound) : null,
     pairs: { scheme: 'all', neighbours: 1, swap: true, aggregate: 'bradley_terry', ...step.pairs },
-    budgets: budgetsOf(models, around.models),
+    budgets: budgetsOf(asked, around.models),
     ignore: new Set([step.ignore ?? []].flat()),
     after,
     needs: [...new Set(needs)],
@@ -101,17 +104,16 @@ export function resolveStep(
   }
 }
 
-const guardOf = (model: ModelConfig | null | undefined): GuardConfig =>
-  model?.backend === 'service' ? noGuard : (model?.guard ?? fullGuard)
+const isNeverNumber = (ask: AskName): boolean => ask === 'service' || ask === 'decide'
 
-/** A reward's own setting is meant for its judges: what a service failed to say is never a number. */
+/** A reward's own setting is meant for judges that write: what a service or a decision model failed to say is never a number. */
 function onUnreadableOf(
   step: Partial<StepConfig>,
   reward: StepContext['reward'],
   ask: AskName | null,
 ): PlanStep['onUnreadable'] {
   const said = step.on_unreadable ?? reward.on_unreadable ?? 'fail'
-  return ask === 'service' && typeof said === 'number' ? 'fail' : said
+  return ask !== null && isNeverNumber(ask) && typeof said === 'number' ? 'fail' : said
 }
 
 /** Whether a closed gate turns the step off. Default: true for model steps, false for rules. */
@@ -158,18 +160,6 @@ function given<T extends object>(settings: T): { [K in keyof T]: Exclude<T[K], u
   }
 }
 
-type KnownModels = ReadonlyMap<string, ModelConfig | null>
-
-const ofModels: readonly AskName[] = askNames.filter((ask) => ask !== 'service')
-
-/** The asks that each backend supports. */
-const asksOf: Readonly<Record<BackendName, readonly AskName[]>> = {
-  vllm: ofModels,
-  sglang: ofModels,
-  openai: ['generate', 'embed', 'choose'],
-  service: ['service'],
-}
-
 /** Settings for steps that ask a model. */
 const modelSettings = [
   'model',
@@ -177,45 +167,10 @@ const modelSettings = [
   'votes',
   'verdict',
   'pairs',
+  'escalate',
   'on_unreadable',
   'timeout_s',
 ] as const
-
-/** The names of the step's models. Reports names that are unknown or repeated, and models that cannot answer the ask. */
-function findModels(
-  { model = [] }: Partial<StepConfig>,
-  description: FunctionDescription | null,
-  at: ConfigPath,
-  models: KnownModels,
-  report: RewardReport,
-): readonly string[] {
-  const asked = [model].flat()
-  const { name = '', ask = null } = description ?? {}
-  for (const [index, each] of asked.entries()) {
-    const place = [...at, 'model', ...(Array.isArray(model) ? [index] : [])]
-    const config = models.get(each)
-    if (config === undefined) {
-      const near = didYouMean(each, models.keys()) || `; there are ${listed(models)}`
-      report.add(place, `there is no model '${each}'${near}`)
-    } else if (config && ask !== null && !asksOf[config.backend].includes(ask)) {
-      report.add(
-        place,
-        `'${name}' asks for ${ask}, which a server of backend ${config.backend} cannot answer`,
-      )
-    }
-    if (asked.indexOf(each) < index) {
-      report.add(place, `'${each}' is in the panel twice; use 'votes' to ask it several times`)
-    }
-  }
-  if (ask !== null && asked.length === 0) {
-    const help =
-      models.size === 0
-        ? "define one under 'models:' in gateway.yaml beside the rm-configs, and name it in 'model:'"
-        : `add 'model:' with one of ${listed(models)}`
-    report.add(at, `'${name}' asks a model; ${help}`)
-  }
-  return asked
-}
 
 /** The name of the step's sandbox; null unless its function runs programs. */
 function findSandbox(
@@ -327,6 +282,8 @@ function checkSettings(
   else if (ask === null) refuse(modelSettings, `goes with reward models; '${name}' is a rule and asks none`)
   else if (kind !== 'pair')
     refuse(['pairs'], `goes with rewards that compare two answers; '${name}' does not`)
+  if (ask === 'decide')
+    refuse(['sampling'], `goes with generated texts; '${name}' asks for the probability of answers`)
   if (critique)
     refuse(['op', 'weight', 'on_unreadable'], `goes with scores; '${name}' gives a text for later steps`)
   if (kind === 'pair' && bound && !bound.range.every(Number.isFinite)) {
@@ -348,21 +305,6 @@ function checkSettings(
 /** The replies that a function's judge may choose from; null: any text. */
 const repliesOf = ({ reply }: BoundFunction): readonly string[] | null =>
   reply && 'choice' in reply && reply.choice.length > 1 ? reply.choice : null
-
-/** Model -> limit of its prompts, for models that have one. */
-function budgetsOf(names: readonly string[], models: KnownModels): PlanStep['budgets'] {
-  return new Map(
-    names.flatMap((name) => {
-      const { max_prompt_tokens: maxTokens = 0, on_long_prompt: onLong = 'fail' } = models.get(name) ?? {}
-      return maxTokens > 0 ? [[name, { maxTokens, onLong }] as const] : []
-    }),
-  )
-}
-
-const listed = (models: KnownModels): string =>
-  models.size === 0
-    ? 'no models (gateway.yaml defines none)'
-    : [...models.keys()].map((name) => `'${name}'`).join(', ')
 
 /**
  * Matches a data source against patterns. `*` matches any text; a leading `!` excludes. Exclusions alone include everything

@@ -12,7 +12,7 @@ import {
   reservedNames,
 } from './expression.ts'
 import type { GatewaySettings } from './gateway-config.ts'
-import type { Plan, PlanStep } from './plan.ts'
+import { askedModels, type Plan, type PlanStep } from './plan.ts'
 import { isGated, resolveStep } from './resolve-step.ts'
 import { onInvalidOf, onStatusOf, type StepConfig } from './reward-config.ts'
 import { findFunction, type StepFunction } from './step-function.ts'
@@ -108,7 +108,7 @@ async function resolveReward(
   checkFormula(formula, complete, settings, report)
   if (report.problems.length > 0) return null
   const config = configOf(name, settings, written)
-  const used = [...new Set(complete.flatMap((step) => step.models))].sort()
+  const used = [...new Set(complete.flatMap(askedModels))].sort()
   return {
     name,
     version: planVersion(

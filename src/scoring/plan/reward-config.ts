@@ -66,6 +66,14 @@ export const stepConfig = z.strictObject({
     .optional(),
   /** `sampled`: the judge's reply. `expected`: the mean over its possible replies, weighted by probability. */
   verdict: z.enum(['sampled', 'expected']).optional(),
+  /** For decisions: a second model, whose verdict replaces one whose most likely answer has less than this probability. */
+  escalate: z
+    .strictObject({
+      below: z.number().gt(0).max(1),
+      /** Global name of the second model. */
+      model: z.string().min(1),
+    })
+    .optional(),
   /** How a pair reward compares the answers of a group. */
   pairs: z
     .strictObject({

@@ -33,6 +33,7 @@ const deciding = [
   'chat_template',
   'classify',
   'choose',
+  'decide',
   'rewards',
   'guard',
   'max_prompt_tokens',

@@ -80,6 +80,20 @@ export const routeExamples: Readonly<Record<string, RouteExample>> = {
   'POST /v1/completions': { body: { model: 'judge-a', prompt: question, max_tokens: 16 } },
   'POST /v1/responses': { body: { model: 'judge-a', input: question } },
   'POST /v1/messages': { body: asked },
+  'POST /v1/decisions': {
+    body: {
+      model: 'judge-a',
+      input: `${question}\n${response}`,
+      questions: [{ type: 'predicate', instructions: 'The answer is right.' }],
+    },
+  },
+  'POST /v1/systemone': {
+    body: {
+      model: 'judge-a',
+      state: { question, response },
+      questions: { right: { type: 'noul', instructions: 'Is the answer right?' } },
+    },
+  },
   'POST /v1/embeddings': { body: { model: 'embedder', input: ['42', '13'] } },
   'POST /classify': { body: { model: 'scalar', input: [response] } },
   'POST /v1/classify': { body: { model: 'scalar', input: [response] } },

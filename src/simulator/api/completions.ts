@@ -29,7 +29,7 @@ function usageOf(admitted: readonly Admitted[], completions: readonly Pick<Compl
 }
 
 /** `usage` of a request that generates nothing. */
-export function promptUsage(admitted: readonly Admitted[]): object {
+export function promptUsage(admitted: readonly Admitted[]) {
   const tokens = admitted.reduce((sum, one) => sum + one.tokens, 0)
   return { prompt_tokens: tokens, total_tokens: tokens, completion_tokens: 0, prompt_tokens_details: null }
 }

@@ -1,6 +1,14 @@
 import { lastUserText, type Prompt } from '../../contract/index.ts'
 import { emptyPlaces } from '../../contract/prompt.ts'
-import { holdsNothing, isService, marker, questionTexts, withMarker } from '../../contract/question.ts'
+import {
+  holdsNothing,
+  isDecision,
+  isService,
+  marker,
+  questionImages,
+  questionTexts,
+  withMarker,
+} from '../../contract/question.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
 import { guardQuestion } from '../../scoring/engine/guard/guarded-question.ts'
@@ -11,9 +19,10 @@ import { rowOf } from '../../scoring/engine/step.ts'
 import { leavesOutTurns, unseenContent } from '../../scoring/engine/unseen.ts'
 import type { CallResult, CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { Rendered } from '../../scoring/models/interface/ask.ts'
-import { fullGuard } from '../../scoring/models/interface/model-config.ts'
+import { asChat, wireFault } from '../../scoring/models/interface/decide-wires.ts'
+import { fullGuard, type ModelConfig } from '../../scoring/models/interface/model-config.ts'
 import { isImage, RenderedMessage } from '../../scoring/models/interface/question-json.ts'
-import type { PlanStep } from '../../scoring/plan/plan.ts'
+import { askedModels, type PlanStep } from '../../scoring/plan/plan.ts'
 import { ignorance } from '../dataset/samples.ts'
 import { type FindingName, type Findings, withoutPlace } from './finding.ts'
 import { type OpenedReward, secret } from './opened-reward.ts'
@@ -102,12 +111,14 @@ export class QuestionCheck {
       found.push(['empty-value', `${where}: a value of the question is empty`])
     const question = shownQuestion(step, asked.question)
     const rows = [{ sample, earlier: earlierOf(step) }]
-    for (const model of step.models) {
+    for (const model of askedModels(step)) {
       const failure = imageFailure(step, model, question, rows)
       if (!failure) continue
       const name = failure.kind === 'unseen_content' ? 'unseen-content' : 'failing-question'
       return void found.push([name, `${where}: ${withoutPlace(failure.detail)}`])
     }
+    for (const fault of wireFaults(step, question, this.#reward.resolved.models))
+      found.push(['failing-question', `${where}: ${fault}`])
     if (leavesOutTurns(question, rows))
       found.push(['turns-unseen', `${where}: the question does not show what came before the last turn`])
     const { status } = await traceMarker(step, sample, this.#reward.functions)
@@ -115,7 +126,7 @@ export class QuestionCheck {
       found.push(['response-not-in-question', `${where}: the question does not contain the answer`])
     if (status === 'unguarded')
       found.push(['unguarded-response', `${where}: the answer could give the judge instructions`])
-    for (const [at, model] of step.models.entries()) {
+    for (const [at, model] of askedModels(step).entries()) {
       const texts = renderedTexts(step, model, question, rows)
       if (at === 0)
         shown.push({ row: item.place, step: step.name, model, text: texts.map(plainText).join('\n') })
@@ -153,6 +164,21 @@ export class QuestionCheck {
   }
 }
 
+/** Limits of the APIs of a step's models that a decision exceeds. */
+export function wireFaults(
+  step: Pick<PlanStep, 'models' | 'escalate'>,
+  question: Question,
+  models: ReadonlyMap<string, ModelConfig | null>,
+): readonly string[] {
+  if (!isDecision(question)) return []
+  const images = questionImages(question).length
+  return askedModels(step).flatMap((model) => {
+    const wire = models.get(model)?.decide.wire
+    const fault = wire === undefined ? null : wireFault(wire, question, images)
+    return fault === null ? [] : [`${model}: ${fault}`]
+  })
+}
+
 /** The result of an author's rm_preprocess. */
 type Question = Parameters<typeof guardQuestion>[1]
 
@@ -179,6 +205,7 @@ function placeholdersIn(question: Question): readonly string[] {
 /** The prompts in a question. A plain string has none. */
 function promptsOf(question: Question): readonly Prompt[] {
   if (typeof question === 'string' || Array.isArray(question) || isService(question)) return []
+  if (isDecision(question)) return [question.about]
   if ('question' in question) return promptsOf(question.question)
   if (!('kind' in question)) return []
   if (question.kind === 'prompt') return [question]
@@ -198,6 +225,7 @@ function renderedTexts(
   if (typeof input === 'string') return [input]
   if ('labels' in input) return [input.question]
   if ('json' in input) return [input.json]
+  if ('about' in input) return [asChat(input)]
   return input.every((one) => typeof one === 'string') ? input : [input as Rendered]
 }
 
@@ -228,12 +256,15 @@ function takesText(schema: Json): boolean {
 
 /** Where a marker in the response appears in the result of rm_preprocess. */
 type MarkerFound =
-  /** In a value, which the guard fences. */
-  | { readonly status: 'guarded' }
-  /** In text that counts as the author's own. */
-  | { readonly status: 'unguarded' }
-  /** Nowhere. The question does not contain the response. */
-  | { readonly status: 'absent' }
+  | {
+      /**
+       * In a value, which the guard fences; in text that counts as the author's own; or nowhere: the question does not contain
+       * the response.
+       */
+      readonly status: 'guarded' | 'unguarded' | 'absent'
+      /** null: its ask needs no guard. */
+      readonly question: Question | null
+    }
   /** The step made no question. */
   | { readonly status: 'no_question'; readonly why: string }
 
@@ -244,7 +275,7 @@ export async function traceMarker(
   functions: FunctionHost,
 ): Promise<MarkerFound> {
   // A body may hold only a part of the response, such as its code, and a service reads no instructions.
-  if (step.ask === 'service') return { status: 'guarded' }
+  if (step.ask === 'service') return { status: 'guarded', question: null }
   const marked = markedSample(sample)
   const row: CallRow = { sample: marked, earlier: earlierOf(step) }
   const other: CallRow = { sample: { ...sample, response: 'another answer' }, earlier: row.earlier }
@@ -253,10 +284,11 @@ export async function traceMarker(
   if (result.status === 'failed') return { status: 'no_question', why: result.failure.detail }
   if (result.status !== 'question')
     return { status: 'no_question', why: 'a verdict was returned without a call' }
-  if (step.ask === 'embed') return { status: 'guarded' }
-  const { trusted, untrusted } = questionTexts(withOwnTexts(result.question, rows))
-  if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded' }
-  return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }
+  const { question } = result
+  if (step.ask === 'embed') return { status: 'guarded', question }
+  const { trusted, untrusted } = questionTexts(withOwnTexts(question, rows))
+  if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded', question }
+  return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent', question }
 }
 
 /** All texts of the question that a step would ask about a sample; null if it makes none. */

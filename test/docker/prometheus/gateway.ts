@@ -33,7 +33,7 @@ export interface ObservedGateway {
 
 export async function startObserved(): Promise<ObservedGateway> {
   const right = { model: 'judge', policy: 'constant', constant: '1' } as const
-  const [a, b, wrong, broken, sleepy, first, second] = await Promise.all([
+  const [a, b, wrong, broken, sleepy, first, second, wavering, surer] = await Promise.all([
     startSimulatedServer({ ...right, seed: 1, latencyMedianMs: 20, latencySigma: 1 }),
     startSimulatedServer({ ...right, seed: 2, latencyMedianMs: 20, latencySigma: 1 }),
     startSimulatedServer({ ...right, seed: 3, constant: '0' }),
@@ -41,6 +41,8 @@ export async function startObserved(): Promise<ObservedGateway> {
     startSimulatedServer({ ...right, model: 'sleepy' }),
     startSimulatedServer({ runner: 'sandbox', programs: [{ stdout: '1' }], latencyMedianMs: 20 }),
     startSimulatedServer({ runner: 'sandbox', programs: [{ stdout: '1' }], latencyMedianMs: 20 }),
+    startSimulatedServer({ model: 'wavering', policy: 'constant', constant: 0.6 }),
+    startSimulatedServer({ model: 'surer', policy: 'constant', constant: 1 }),
   ])
   const folder = mkdtempSync(join(tmpdir(), 'observed-'))
   const write = (name: string, config: object) =>
@@ -67,6 +69,8 @@ export async function startObserved(): Promise<ObservedGateway> {
         retry: { pause_ms: 1, budget: 0 },
       },
       sleepy: { model: 'sleepy', instances: [sleepy.url], lifecycle: {} },
+      wavering: { model: 'wavering', instances: [wavering.url], decide: { wire: 'vllm' } },
+      surer: { model: 'surer', instances: [surer.url], decide: { wire: 'systemone' } },
     },
     sandboxes: {
       local: { programs: 1, isolation: 'unconfined' },
@@ -94,6 +98,8 @@ export async function startObserved(): Promise<ObservedGateway> {
   })
   write('open', { steps: [judged('judge')] })
   write('broken', { steps: [judged('broken')] })
+  const escalate = { below: 0.8, model: 'surer' }
+  write('decided', { steps: [{ name: 'q', function: 'decision-judge', model: 'wavering', escalate }] })
   write('sleepy', { steps: [judged('sleepy')] })
   for (const sandbox of ['local', 'fusion'])
     write(`${sandbox}-programs`, { steps: [{ name: 'tests', function: 'code-tests', sandbox }] })

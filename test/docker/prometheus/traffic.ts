@@ -70,7 +70,7 @@ const program = {
 export async function keepGoing({ post }: ObservedGateway, isOver: () => boolean): Promise<void> {
   for (let at = 0; !isOver(); at++) {
     const samples = Array.from({ length: 16 }, (_, row) => ({ response: row % 2 ? '1' : `${at} ${row}` }))
-    for (const reward of ['judged', 'open', 'broken'])
+    for (const reward of ['judged', 'open', 'broken', 'decided'])
       await post('/v1/score', { reward, samples, run: 'steady' })
     await post('/v1/score', { reward: 'fusion-programs', samples: [program, program] })
     await post('/wire/openrlhf/open', { query: ['p1'], prompts: ['p'] })

@@ -5,8 +5,8 @@
 
 import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt, ServiceRequest } from '../../../contract/index.ts'
-import { asksNothing, isService, questionImages } from '../../../contract/question.ts'
-import { isWordless } from '../../../core/sample/sample.ts'
+import { asksNothing, isDecision, isService, questionImages } from '../../../contract/question.ts'
+import { isWordless, type Message } from '../../../core/sample/sample.ts'
 import type { Rendered, RenderedInput } from '../../models/interface/ask.ts'
 import { fullGuard, type GuardConfig } from '../../models/interface/model-config.ts'
 import {
@@ -20,7 +20,7 @@ import {
 import { longHash } from '../long-hash.ts'
 import { renderedImage } from '../question-images.ts'
 import { neutralised, neutralising } from './look-alikes.ts'
-import { type OwnRows, ownTexts } from './own-texts.ts'
+import { asksInOwnTexts, type OwnRows, ownTexts } from './own-texts.ts'
 
 /** A question that can be sent to a pool. */
 export interface GuardedQuestion {
@@ -70,7 +70,7 @@ export function* readyValue(
 const partsFor = (ask: AskName, guard: GuardConfig): GuardConfig =>
   isRead(ask) ? guard : { ...guard, verdicts: false }
 
-const isRead = (ask: AskName): boolean => ask === 'generate' || ask === 'choose'
+const isRead = (ask: AskName): boolean => ask === 'generate' || ask === 'choose' || ask === 'decide'
 
 /** The rendering state; `found` collects the parts of the guard that applied. */
 interface Rendering {
@@ -98,6 +98,16 @@ export function guardQuestion(
 ): GuardedQuestion {
   if (isService(question)) return serviceQuestion(question, identity)
   const rendering = { ask, secret, guard, found: new Set<string>(), ready, rows }
+  if (isDecision(question)) {
+    const { about, question: words, as } = question
+    const asked = { question: words, as }
+    const { input, ...rest } = guardText(about, rendering, identity, [JSON.stringify(asked)], rows)
+    return {
+      ...rest,
+      input: { about: input as readonly Message[], asked },
+      unguarded: asksInOwnTexts(question, rows),
+    }
+  }
   if (ask === 'embed') {
     const texts = question as readonly string[]
     const key = keyOf(identity, ask, [hash('sha256', JSON.stringify(texts))])

@@ -1,7 +1,8 @@
 /** Finds the texts of rows in questions that were written as plain strings. */
 
-import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
-import { isService, untrustedTexts } from '../../../contract/question.ts'
+import { decisionTexts } from '../../../contract/decision.ts'
+import type { AskName, Asks, ChatPrompt, Decision, Prompt } from '../../../contract/index.ts'
+import { isDecision, isService, untrustedTexts } from '../../../contract/question.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { fullGuard } from '../../models/interface/model-config.ts'
 import { holds } from './answers.ts'
@@ -20,12 +21,18 @@ interface Told {
 
 /** A question in which each plain string that equals a text of the rows has become a value. */
 export function withOwnTexts(question: Question, rows: OwnRows): Question {
-  if (isService(question)) return question
+  if (isService(question) || isDecision(question)) return question
   if (typeof question === 'object' && !('kind' in question))
     return 'question' in question
       ? { ...question, question: ownTexts(question.question, rows).text }
       : question
   return ownTexts(question, rows).text
+}
+
+/** Whether the question or an answer of a decision holds a text of the rows: there it could give orders. */
+export function asksInOwnTexts(decision: Decision, rows: OwnRows): boolean {
+  const texts = rows.flatMap(textsOf).filter((one) => one.trim() !== '')
+  return decisionTexts(decision).some((own) => texts.some((one) => standsIn(own, one)))
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { AskName, Asks, Generation } from '../../../contract/index.ts'
-import { isService } from '../../../contract/question.ts'
+import type { AskName, Asks, Decided, Generation } from '../../../contract/index.ts'
+import { isDecision, isService } from '../../../contract/question.ts'
 import type { Failure, Term } from '../../../core/sample/sample.ts'
 import { type MaybePromise, turnFor } from '../../../core/slices.ts'
 import type { CallResult, CallRow } from '../../functions/function-host.ts'
@@ -112,12 +112,18 @@ export function judgeQuery(
     // Writing the body of a long question takes time: other requests get their turn first.
     return turnFor(questions.chars)?.then(ask) ?? ask()
   }
+  const askOnce = (draw: Draw): Promise<Vote> | Vote => {
+    const fitting = ready(draw.model)
+    return fitting instanceof Promise
+      ? fitting.then((fitted) => askFitted(fitted, draw))
+      : askFitted(fitting, draw)
+  }
   return {
-    ask(draw) {
-      const fitting = ready(draw.model)
-      return fitting instanceof Promise
-        ? fitting.then((fitted) => askFitted(fitted, draw))
-        : askFitted(fitting, draw)
+    ask: (draw) => {
+      const { escalate } = step
+      // A canary asks what one instance says.
+      if (!escalate || draw.instance !== undefined) return askOnce(draw)
+      return escalated(context, step, draw, askOnce)
     },
     noticed() {
       const noticed = questions.noticed()
@@ -129,9 +135,33 @@ export function judgeQuery(
   }
 }
 
+/** The vote of a draw, or that of the second judge where the first one is not sure. If the second fails, so does the vote. */
+async function escalated(
+  { events, job }: StepContext,
+  { name, escalate }: PlanStep,
+  draw: Draw,
+  askOnce: (draw: Draw) => Promise<Vote> | Vote,
+): Promise<Vote> {
+  const first = await askOnce(draw)
+  if (!escalate || first.status !== 'read' || !((first.confidence ?? 1) < escalate.below)) return first
+  events?.escalated?.({ reward: job.plan.name, step: name })
+  const second = await askOnce({ ...draw, model: escalate.model })
+  if (second.status !== 'read') return { ...second, model: draw.model }
+  const verdicts = second.verdicts.map(
+    (score) =>
+      score && {
+        ...score,
+        details: { ...score.details, escalated: true },
+        flags: [...(score.flags ?? []), 'escalated'],
+      },
+  )
+  return { ...second, model: draw.model, verdicts }
+}
+
 /** The flags that the author's question brings. */
 function flagsIn(question: Asks[AskName]['input']): readonly string[] {
   if (typeof question === 'string' || isService(question)) return []
+  if (isDecision(question)) return question.about.flags ?? []
   if (!('kind' in question)) return 'question' in question ? flagsIn(question.question) : []
   if (question.kind === 'prompt') return question.flags ?? []
   return question.messages.flatMap(({ content }) =>
@@ -155,6 +185,8 @@ export async function castVote(
   else {
     const reading = readAnswer(context, step, rows, question, model, answered)
     vote = voteOf(model, reading instanceof Promise ? await reading : reading)
+    if (vote.status === 'read' && step.ask === 'decide')
+      vote = { ...vote, confidence: Math.max(...(answered.answer as Decided).probabilities) }
   }
   const said = verdictOf(vote)
   // An unreadable answer must not be cached: the next try may get a readable one.

@@ -1,9 +1,10 @@
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
-import { isService } from '../../../contract/question.ts'
+import { isDecision, isService } from '../../../contract/question.ts'
 import type { Failure } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { AskError, type Rendered } from '../../models/interface/ask.ts'
 import { allOrNone, type CancelToken } from '../../models/interface/cancel-token.ts'
+import { asChat } from '../../models/interface/decide-wires.ts'
 import { imagesOfInput } from '../../models/interface/question-json.ts'
 import type { PlanStep, PromptBudget } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
@@ -151,6 +152,7 @@ function textsOf({ input }: GuardedQuestion): readonly Rendered[] {
   if (typeof input === 'string') return [input]
   if ('labels' in input) return [input.question]
   if ('json' in input) return [input.json]
+  if ('about' in input) return [asChat(input)]
   return input.every((item) => typeof item === 'string') ? input : [input as Rendered]
 }
 
@@ -240,6 +242,7 @@ const whole = (text: string, end: 'start' | 'end'): string =>
 
 function mapped(question: Question, change: (value: string) => string): Question {
   if (typeof question === 'string' || isService(question)) return question
+  if (isDecision(question)) return { ...question, about: mappedPrompt(question.about, change) }
   if (!('kind' in question)) {
     if ('labels' in question) return { ...question, question: mappedText(question.question, change) }
     return question.map(change)

@@ -1,6 +1,7 @@
 /** A step's question as each of its models gets it, and answers that no judge needs to see. */
 
 import type { AskName, Asks } from '../../../contract/index.ts'
+import { isDecision } from '../../../contract/question.ts'
 import { memoizeByObject } from '../../../core/memoize.ts'
 import type { Score, Term } from '../../../core/sample/sample.ts'
 import { workInSlices } from '../../../core/slices.ts'
@@ -118,6 +119,7 @@ const isLong = ({ length }: string): boolean => length > longValue
 /** Whether a question may have a long value. Most have none, and pay nothing for it. */
 function hasLong(asked: Asks[AskName]['input']): boolean {
   if (typeof asked === 'string') return false
+  if (isDecision(asked)) return asked.about.values.some(isLong)
   return !('kind' in asked && asked.kind === 'prompt') || asked.values.some(isLong)
 }
 

@@ -11,6 +11,8 @@ export type Read =
       readonly status: 'read'
       readonly verdicts: readonly (Score | null)[]
       readonly unreadable?: Failure | undefined
+      /** The probability of the most likely answer; only of decisions. */
+      readonly confidence?: number | undefined
     }
   | { readonly status: 'failed'; readonly failure: Failure }
 

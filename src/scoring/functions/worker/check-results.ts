@@ -1,8 +1,12 @@
+import { z } from 'zod'
+import { decisionFault } from '../../../contract/decision.ts'
 import type {
   AskName,
   Asks,
   ChatPrompt,
   Choice,
+  Decision,
+  DecisionQuestion,
   Prompt,
   PromptImage,
   Range,
@@ -151,7 +155,29 @@ function copied(ask: AskName, value: unknown): Question {
     return { question: promptText(question, left), labels: names }
   }
   if (ask === 'service') return serviceBody(value, left)
+  if (ask === 'decide') return decision(value, left)
   return promptText(value, left)
+}
+
+const decisionShape = z.object({
+  question: z.string(),
+  as: z.union([
+    z.strictObject({ yesno: z.strictObject({ yes: z.string().optional(), no: z.string().optional() }) }),
+    z.strictObject({
+      choice: z.array(z.strictObject({ name: z.string(), description: z.string().optional() })),
+    }),
+    z.strictObject({ levels: z.array(z.string()) }),
+  ]),
+})
+
+function decision(value: unknown, left: { length: number }): Decision {
+  const { about } = (typeof value === 'object' && value !== null ? value : {}) as Partial<Decision>
+  if (about?.kind !== 'prompt') throw wrong('no `about` that is a prompt`...` for a decision')
+  const { data } = decisionShape.safeParse(value)
+  if (!data) throw wrong('no question with {yesno}, {choice} or {levels} for a decision')
+  const fault = decisionFault(data as DecisionQuestion)
+  if (fault !== null) throw wrong(`a decision with ${fault}`)
+  return { about: promptText(about, left) as Prompt, ...(data as DecisionQuestion) }
 }
 
 function serviceBody(value: unknown, left: { length: number }): ServiceRequest {

@@ -1,5 +1,6 @@
 import type { BackendName, ModelConfig } from '../interface/model-config.ts'
 import type { Backend, BackendFactory } from './backend.ts'
+import { withDecisions } from './decide.ts'
 import { openaiBackend } from './openai.ts'
 import { serviceBackend } from './service.ts'
 import { sglangBackend } from './sglang.ts'
@@ -13,4 +14,7 @@ const backends: Readonly<Record<BackendName, BackendFactory>> = {
 }
 
 /** The backend that a model's config names. */
-export const backendOf = (config: ModelConfig): Backend => backends[config.backend](config)
+export const backendOf = (config: ModelConfig): Backend =>
+  config.backend === 'service'
+    ? backends.service(config)
+    : withDecisions(backends[config.backend](config), config)

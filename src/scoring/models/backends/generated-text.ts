@@ -92,7 +92,11 @@ const oneToken = memoizeByObject(
 )
 
 /** Probability of each label from the first token's alternatives; sums to 1. Throws UpstreamError if no label is likely. */
-export function readChoice(labels: readonly string[], { logprobs }: Generation): Record<string, number> {
+export const readChoice = (labels: readonly string[], generation: Generation): Record<string, number> =>
+  shares(labelMass(labels, generation))
+
+/** Probability of each label among the first token's alternatives, as the server reports them. Throws as `readChoice`. */
+export function labelMass(labels: readonly string[], { logprobs }: Generation): ReadonlyMap<string, number> {
   const [first] = logprobs ?? []
   if (!first) throw malformedReply('no logprobs')
   if (isForeign(first)) throw malformedReply('the token and its alternatives do not form one distribution')
@@ -101,10 +105,10 @@ export function readChoice(labels: readonly string[], { logprobs }: Generation):
     const label = labelOf(token, labels)
     if (label !== null) mass.set(label, (mass.get(label) ?? 0) + Math.exp(logprob))
   }
-  const known = shares(mass)
+  shares(mass)
   if (hidden(mass, first.top) > mostHidden)
     throw malformedReply('too few alternatives to tell the probability of every label')
-  return known
+  return mass
 }
 
 /** Two logprobs of one probability may differ this much by rounding. */

@@ -106,6 +106,8 @@ function sizeOf(answer: Asks[AskName]['answer']): number {
     const tokens = logprobs?.reduce((sum, { top }) => sum + 64 * (1 + top.length), 0) ?? 0
     return 2 * answer.text.length + tokens
   }
+  if ('probabilities' in answer && Array.isArray(answer.probabilities))
+    return 64 + 8 * answer.probabilities.length
   if (Array.isArray(answer))
     return answer.reduce((sum: number, row) => sum + (Array.isArray(row) ? 8 * row.length : 8), 0)
   return 64 * Object.keys(answer).length

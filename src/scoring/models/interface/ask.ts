@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { AskName, Asks, Reply, ServiceRequest } from '../../../contract/index.ts'
+import type { AskName, Asks, DecisionQuestion, Reply, ServiceRequest } from '../../../contract/index.ts'
 import type { Failure, Message } from '../../../core/sample/sample.ts'
 import type { Trace } from '../../../core/tracing/trace.ts'
 import type { CancelToken } from './cancel-token.ts'
@@ -17,6 +17,8 @@ export interface RenderedInput {
   rewards: Rendered
   embed: readonly string[]
   choose: { readonly question: Rendered; readonly labels: readonly string[] }
+  /** `about` is one user message. */
+  decide: { readonly about: readonly Message[]; readonly asked: DecisionQuestion }
   service: ServiceRequest
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { addressFault } from './address.ts'
+import { decideWires } from './decide-wires.ts'
 
 const seconds = z.number().positive().max(86_400)
 const fraction = z.number().min(0).max(1)
@@ -188,6 +189,18 @@ export const modelConfig = z.strictObject({
     .strictObject({
       /** `generative_scoring`: vLLM's endpoint. Each label must be one token, however unlikely, and costs one call. */
       endpoint: z.enum(['logprobs', 'generative_scoring']).default('logprobs'),
+    })
+    .prefault({}),
+  /** How a decision model is asked. */
+  decide: z
+    .strictObject({
+      /** The API: vLLM's or SGLang's /v1/decisions, /v1/systemone, OpenAI's /v1/decisions, or `choose`, for any other server. */
+      wire: z.enum(decideWires).default('choose'),
+      /**
+       * The least probability that the answers of a question must have together: below it, the model was about to say
+       * something else. Default: 0.5 where the server tells it. If it is set, a reply that does not tell it is unreadable.
+       */
+      min_mass: fraction.optional(),
     })
     .prefault({}),
   /** How a process reward model is asked. */

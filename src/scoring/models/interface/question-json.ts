@@ -53,6 +53,18 @@ export function questionJson(input: Rendered): readonly string[] {
   return parts.length > 0 ? parts : ['[]']
 }
 
+/** The JSON of a message's text, in parts. Images are left out. */
+export function contentJson(message: Message): readonly string[] {
+  const parts = ['"']
+  for (const piece of RenderedMessage.piecesOf(message)) if (!isImage(piece)) writePiece(piece, parts)
+  parts.push('"')
+  return parts
+}
+
+/** The JSON of the address of an image: a data URL if its bytes are sent. In parts, of which the bytes are one. */
+export const imageAddressJson = ({ bytes, mediaType, url }: RenderedImage): readonly string[] =>
+  bytes ? [`"data:${mediaType};base64,`, bytes.base64, '"'] : [JSON.stringify(url)]
+
 function writeMessage(message: Message, before: string, after: string, parts: string[]): void {
   const start = `${before}{"role":${JSON.stringify(message.role)},"content":`
   if (RenderedMessage.imagesOf(message).length > 0) {
@@ -226,6 +238,7 @@ const handleOf = ({ sha256, size, mediaType, url }: RenderedImage): ImageHandle 
 /** The images of a rendered question, in order. Most have none. */
 export function imagesOfInput(input: RenderedInput[keyof RenderedInput]): readonly RenderedImage[] {
   if (typeof input === 'string' || 'json' in input) return noImages
+  if ('about' in input) return imagesOfInput(input.about)
   if ('question' in input) return imagesOfInput(input.question)
   let found = noImages
   for (const message of input) {
@@ -239,6 +252,8 @@ export function imagesOfInput(input: RenderedInput[keyof RenderedInput]): readon
 /** The question with handles in place of its images, for what keeps it longer than the bytes are kept. */
 export function withoutImageBytes<I extends RenderedInput[keyof RenderedInput]>(input: I): I {
   if (imagesOfInput(input).length === 0) return input
+  if (typeof input === 'object' && 'about' in input)
+    return { ...input, about: withoutImageBytes(input.about) }
   if (typeof input === 'object' && 'question' in input)
     return { ...input, question: withoutImageBytes(input.question) }
   return (input as readonly Message[]).map((message) => ({ ...message })) as unknown as I

@@ -103,6 +103,10 @@ export function refusal(reply: Reply): UpstreamError {
       isUnsent: true,
       isAway: true,
     })
+  if (status === 501)
+    return new UpstreamError('judge_rejected', `${detail}: it does not offer this path for its model`, {
+      remedy: 'give-up',
+    })
   // 502 and 504 come from a proxy whose server is down.
   const isAway = status === 502 || status === 504
   if (status >= 500) return new UpstreamError('judge_unreachable', detail, { isAboutContent: true, isAway })

@@ -20,6 +20,8 @@ const paths = [
   '/v1/completions',
   '/v1/responses',
   '/v1/messages',
+  '/v1/decisions',
+  '/v1/systemone',
   '/v1/embeddings',
   '/classify',
   '/v1/classify',

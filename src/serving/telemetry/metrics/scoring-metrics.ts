@@ -37,6 +37,11 @@ export function engineMetrics(make: Instruments): EngineEvents {
     ['model'],
     secondBuckets,
   )
+  const escalations = make.counter(
+    'escalations_total',
+    'Decisions that a second judge was asked about, because the first one was not sure.',
+    ['reward', 'step'],
+  )
   const guarded = make.counter(
     'guard_total',
     'Questions and answers that a part of the prompt guard changed or refused.',
@@ -79,6 +84,7 @@ export function engineMetrics(make: Instruments): EngineEvents {
       questions(1, model, answered.source)
       waits(ms / 1000, model)
     },
+    escalated: ({ reward, step }) => escalations(1, reward, step),
     guarded({ reward, step, parts }) {
       for (const part of parts) guarded(1, reward, step, part)
     },

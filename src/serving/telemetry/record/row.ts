@@ -131,6 +131,7 @@ function recordAnswer(
   if (typeof answer === 'number') return answer
   if (Array.isArray(answer)) return answer.every((value) => typeof value === 'number') ? answer : null
   if ('reply' in answer) return keep.text(JSON.stringify(answer.reply))
+  if ('probabilities' in answer && Array.isArray(answer.probabilities)) return answer.probabilities
   if ('text' in answer && typeof answer.text === 'string') return keep.text(answer.text)
   return answer as Record<string, number>
 }
