@@ -47,7 +47,8 @@ async function busyMs(work: () => Promise<unknown>): Promise<number> {
 
 const callOf = async (name: string, op: 'preprocess' | 'postprocess', response: string, reply: string) => {
   const { ask } = await host.describe(name)
-  const answer = ask === 'classify' ? 0.5 : { text: reply, finishReason: 'stop' }
+  const decided = { probabilities: [0.5, 0.5], expected: 0.5, mass: 1 }
+  const answer = ask === 'classify' ? 0.5 : ask === 'decide' ? decided : { text: reply, finishReason: 'stop' }
   const bound = await host.bind(name, {})
   const rows = [rowOf('How many?', response), rowOf('How many?', `${response}!`)]
   return {
