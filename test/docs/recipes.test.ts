@@ -2,6 +2,7 @@ import t from 'tap'
 import { followPage } from '../support/page.ts'
 
 for (const page of [
+  'concepts',
   'figures',
   'quickstart',
   'recipes/add-a-judge',

@@ -73,18 +73,21 @@ t.test('every page opens without an error, and fits a phone', async (t) => {
 })
 
 t.test('every diagram is drawn, in both themes', async (t) => {
-  const fences = readFileSync('docs/architecture.md', 'utf8').match(/^```mermaid$/gm)?.length ?? 0
-  t.ok(fences > 0)
-  for (const scheme of ['light', 'dark'] as const) {
-    const { page, troubles } = await visit('/architecture.html', 1280, scheme)
-    await page
-      .locator('.diagram svg')
-      .nth(fences - 1)
-      .waitFor()
-    t.equal(await page.locator('.diagram svg').count(), fences)
-    t.strictSame(troubles, [])
-    await page.close()
-  }
+  for (const [path, file] of [
+    ['/architecture.html', 'docs/architecture.md'],
+    ['/concepts.html', 'docs/concepts.md'],
+  ] as const)
+    for (const scheme of ['light', 'dark'] as const) {
+      const fences = readFileSync(file, 'utf8').match(/^```mermaid$/gm)?.length ?? 0
+      const { page, troubles } = await visit(path, 1280, scheme)
+      await page
+        .locator('.diagram svg')
+        .nth(fences - 1)
+        .waitFor()
+      t.equal(await page.locator('.diagram svg').count(), fences, path)
+      t.strictSame(troubles, [])
+      await page.close()
+    }
 })
 
 t.test('the search finds a page by a word of its text', async (t) => {
