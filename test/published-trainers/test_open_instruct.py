@@ -1,18 +1,13 @@
-"""Open-Instruct's CodeVerifier. It is not published as a package: OPEN_INSTRUCT names a checkout (e6c3044 ran)."""
+"""Open-Instruct's CodeVerifier, of a clone: it is not published as a package."""
 
 import json
-import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from published import absent, empty
+from published import absent, cloned, empty
 from served import HERE, Served
-
-CHECKOUT = os.environ.get("OPEN_INSTRUCT", "")
-pytestmark = pytest.mark.skipif(CHECKOUT == "", reason="OPEN_INSTRUCT names no checkout of allenai/open-instruct")
 
 ADDS = "I add them.\n\n```python\ndef add(a, b):\n    return a + b\n```"
 READS = "```python\nprint(sum(map(int, input().split())))\n```"
@@ -27,7 +22,11 @@ def code_gateway() -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def verifiers() -> Any:
-    sys.path.insert(0, CHECKOUT)
+    return opened()
+
+
+def opened() -> Any:
+    cloned("open-instruct")
     # What verifiers of other rewards need.
     absent("sympy", "tiktoken", "transformers")
     empty("open_instruct.utils", "open_instruct.if_functions", "open_instruct.IFEvalG.instructions_registry")

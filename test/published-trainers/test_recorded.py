@@ -131,6 +131,13 @@ def test_verl(recorder: Recorder, mask: bool) -> None:
 
     run(score())
     recorder.check("verl" if mask else "verl-without-mask", "verl")
+    assert "status" not in recorder.requests[-1]["body"]["samples"][0]
+    # As wide as the batch, and without its end token: verl cut it.
+    for name in ("responses", "attention_mask", "response_mask"):
+        if name in batch:
+            data.batch[name] = batch[name][:, :-3]
+    run(score())
+    assert recorder.requests[-1]["body"]["samples"][0]["status"] == "truncated"
 
 
 def test_verls_agent_passes_the_mask_on(monkeypatch: pytest.MonkeyPatch) -> None:

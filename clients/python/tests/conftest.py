@@ -39,7 +39,7 @@ def scripted() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("URL", "API_KEY", "REWARD", "RUN", "TIMEOUT_S"):
+    for name in ("URL", "API_KEY", "REWARD", "RUN", "TIMEOUT_S", "TRUST_ENV"):
         monkeypatch.delenv(f"REWARD_GATEWAY_{name}", raising=False)
 
 

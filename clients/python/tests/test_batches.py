@@ -2,8 +2,8 @@
 prompt, ground truth and extra_info arrived."""
 
 import asyncio
-import json
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -18,7 +18,7 @@ from scripted import ScriptedServer, result
 def test_trl_asks_once_a_batch_and_none_means_invalid(run: Run, scripted: ScriptedServer, gateway_url: str) -> None:
     logged: dict[str, float] = {}
     arguments: dict[str, Any] = {
-        "completion_ids": [[1]] * 3,
+        "completion_ids": [[1], [1, 2], [1]],
         "trainer_state": SimpleNamespace(global_step=4),
         "log_extra": lambda *_: None,
         "log_metric": lambda name, value: logged.update({name: value}),
@@ -35,7 +35,7 @@ def test_trl_asks_once_a_batch_and_none_means_invalid(run: Run, scripted: Script
             rewards = await asyncio.gather(*(f([MESSAGES] * 3, completions, **arguments) for f in functions))
             assert rewards == [[1, 0, None], [1, 0, None]]
         assert logged == {"gateway/invalid": 1 / 3}
-        plain = trl.gateway_rewards(scripted.url, ["reward", "reward"], reward="r", truth="level")
+        plain = trl.gateway_rewards(scripted.url, ["reward", "reward"], reward="r", truth="level", end_tokens=[1])
         batches = [["0.1", "0.2"], ["0.3"]]
         texts = [(["p"] * len(batch), batch) for batch in batches]
         columns = {**arguments, "solution": ["7", "8"], "level": [3, 3]}
@@ -53,9 +53,10 @@ def test_trl_asks_once_a_batch_and_none_means_invalid(run: Run, scripted: Script
                 "response": text,
                 "ground_truth": 3,
                 "extra_info": {"solution": truth},
-                "tokens": {"response": 1},
+                "tokens": {"response": count},
+                **({"status": "truncated"} if count == 2 else {}),
             }
-            for text, truth in (("0.1", "7"), ("0.2", "8"))
+            for text, truth, count in (("0.1", "7", 1), ("0.2", "8", 2))
         ],
         "training_step": 4,
     }
@@ -96,8 +97,20 @@ def test_trl_sends_every_field_of_a_message(run: Run, scripted: ScriptedServer) 
     assert sample["response"] == [{"role": "assistant", "tool_calls": [call], "content": None}, *completion[1:]]
 
 
+def test_trl_that_calls_no_async_functions_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    installed = tmp_path / "trl-0.0.dist-info/METADATA"
+    installed.parent.mkdir()
+    for version in ("0.27.0", "1.0.0.dev0", "0.27"):
+        installed.write_text(f"Metadata-Version: 2.1\nName: trl\nVersion: {version}\n")
+        assert len(trl.gateway_rewards("http://127.0.0.1:9", reward="r")) == 1
+    installed.write_text("Metadata-Version: 2.1\nName: trl\nVersion: 0.26.2\n")
+    with pytest.raises(ImportError, match=r"TRL 0\.26\.2 .*trl>=0\.27"):
+        trl.gateway_rewards("http://127.0.0.1:9", reward="r")
+
+
 def test_easyr1_sends_a_batch_and_reads_what_the_ground_truth_carries(gateway_url: str) -> None:
-    carried = json.dumps({"ground_truth": "7", "prompt": MESSAGES, "data_source": "math", "extra_info": {"level": 3}})
+    carried = easyr1.carrying_prompt("7", MESSAGES, data_source="math", extra_info={"level": 3})
     inputs = [{"response": "x", "response_length": 1, "ground_truth": truth} for truth in (carried, "7", '{"a": 1}')]
     rows = easyr1.compute_score(inputs, url=gateway_url, reward="same")
     assert [row["overall"] for row in rows] == [1, 0, 0]

@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ from reward_gateway_client import (
 )
 from reward_gateway_client.shared import shared_async_gateway, shared_gateway
 from scripted import ScriptedServer, lines, reset, result, silent, status
+
+TYPED = Path(__file__).parent / "typed_use.py"
 
 SAMPLES = [{"response": "0.5"}, {"response": "1"}]
 """Samples as users write them; a type checker sees list[dict[str, str]]."""
@@ -182,29 +185,29 @@ def test_the_last_failure_is_named_where_tries_run_out(
         list(gateway.stream(SAMPLES))
 
 
-def test_rows_of_any_mapping_pass_a_strict_checker() -> None:
-    code = """
-from collections.abc import Mapping
-from typing import Any
-from reward_gateway_client import AsyncRewardGateway, Failure, RewardGateway, Result, Sample
-def sync(gateway: RewardGateway, found: Result) -> str:
-    rows = [{"prompt": "q", "response": "a"}]
-    mixed: list[dict[str, Any]] = [{"response": "a", "ground_truth": 7}]
-    frozen: tuple[Mapping[str, object], ...] = ()
-    typed: list[Sample] = [{"response": "a"}]
-    gateway.score(rows)
-    gateway.score(mixed)
-    gateway.score(frozen)
-    list(gateway.stream(typed))
-    failure: Failure | None = found.failure
-    return failure["kind"] + failure["detail"] if failure else ""
-async def awaiting(gateway: AsyncRewardGateway) -> None:
-    rows = [{"prompt": "q", "response": "a"}]
-    await gateway.score(rows)
-    async for _ in gateway.stream(rows):
-        pass
-"""
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "-c", code]
+@pytest.mark.parametrize("way", ["argument", "environment"])
+def test_proxies_of_the_environment_are_used_only_if_asked_for(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, scripted.url)
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    url = "http://gateway.invalid:8080"
+    with (
+        RewardGateway(url, reward="r", retries=0) as direct,
+        pytest.raises(GatewayUnreachable),
+    ):
+        rewards(direct)
+    if way == "environment":
+        monkeypatch.setenv("REWARD_GATEWAY_TRUST_ENV", "1")
+    with RewardGateway(url, reward="r", trust_env=True if way == "argument" else None) as proxied:
+        assert rewards(proxied) == [0.5, 1]
+    assert [request["path"] for request in scripted.requests] == [f"{url}/v1/score"]
+
+
+def test_code_of_users_passes_a_strict_checker() -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", str(TYPED)]
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout
 

@@ -1,5 +1,6 @@
 """Runs the examples of the README."""
 
+import json
 import re
 from pathlib import Path
 
@@ -23,6 +24,12 @@ def test_results_are_streamed_as_shown(gateway_url: str) -> None:
         names = {"gateway": gateway, "samples": samples, "seen": seen}
         exec(BLOCKS[1].replace("...", "seen[index] = result.reward"), names)
     assert seen == {0: 1, 1: 0.1}
+
+
+def test_a_ground_truth_carries_the_prompt_as_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = [block for block in BLOCKS if "carrying_prompt" in block]
+    exec(block)
+    assert json.loads(capsys.readouterr().out) == {"ground_truth": "42", "prompt": "6 * 7?", "data_source": "sums"}
 
 
 def test_a_rollout_with_an_image_is_scored_as_shown(gateway_url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -231,3 +231,99 @@ def test_verifiers_sends_every_turn_of_a_trace(
     assert [sample["prompt"] for sample in samples] == [asked] * 4 + ["ask"]
     assert [sample["response"] for sample in samples] == [said] * 4 + ["Else."]
     assert [sample.get("status") for sample in samples] == [None, "tool_limit", "truncated", None, None]
+
+
+class Kept:
+    """A stand-in for a data class of a trainer, with any fields."""
+
+    def __init__(self, *values: Any, **fields: Any) -> None:
+        self.fields = {"values": values, **fields} if values else fields
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, module: str, **names: Any) -> None:
+    parent, _, last = module.rpartition(".")
+    if parent:
+        stand_in(monkeypatch, parent)
+    if module not in sys.modules:
+        monkeypatch.setitem(sys.modules, module, ModuleType(last))
+    for name, value in names.items():
+        monkeypatch.setattr(sys.modules[module], name, value, raising=False)
+
+
+@pytest.mark.usefixtures("same")
+def test_rllm_gets_the_reward_of_the_last_trajectory(scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch, "rllm.eval.types", EvalOutput=Kept, Signal=Kept)
+    from reward_gateway_client import rllm
+
+    def step(*said: Any, **fields: Any) -> Any:
+        defaults = {"response_ids": [1, 2], "weight_version": 4, "output": None, "model_response": ""}
+        return SimpleNamespace(**{**defaults, "chat_completions": list(said), **fields})
+
+    def episode(*steps: Any, reason: Any = None, **artifacts: Any) -> Any:
+        trajectory = SimpleNamespace(steps=steps, output=None)
+        return SimpleNamespace(trajectories=[trajectory], artifacts=artifacts, termination_reason=reason)
+
+    task = SimpleNamespace(instruction="ask", metadata={"ground_truth": "7", "level": 3})
+    answer = {"role": "assistant", "content": "x"}
+    output = rllm.evaluate(task, episode(step(*MESSAGES, answer))).fields
+    assert (output["reward"], output["is_correct"]) == (1, True)
+    assert [one.fields["values"] for one in output["signals"]] == [("score", 1.0), ("score_scored", 1.0)]
+    assert rllm.evaluate(task, episode(answer="x")).fields["reward"] == 1
+    with pytest.raises(Unscorable, match="rule_error"):
+        rllm.evaluate(task, episode(step(*MESSAGES, {"role": "assistant", "content": "throw"})))
+
+    monkeypatch.setenv("REWARD_GATEWAY_URL", scripted.url)
+    scripted.answers = [ones] * 3
+    turns = [{"role": "assistant", "content": "", "tool_calls": [1]}, {"role": "tool", "content": "sunny"}, answer]
+    first, last = step(*MESSAGES, turns[0]), step(*MESSAGES, *turns, weight_version=5)
+    reason = SimpleNamespace(value="max_turns_exceeded")
+    rllm.evaluate(task, episode(first, last, reason=reason))
+    cut = [{"role": "user", "content": "in short: ask"}, answer]
+    rllm.evaluate(task, episode(first, step(*cut)))
+    rllm.evaluate(task, episode(step(output="", model_response="said", response_ids=[], weight_version=None)))
+    whole, short, bare = (request["body"]["samples"][0] for request in scripted.requests)
+    assert (whole["prompt"], whole["response"], whole["status"]) == (MESSAGES, turns, "tool_limit")
+    assert (whole["tokens"], whole["policy_version"]) == ({"response": 4}, {"first": 4, "last": 5})
+    assert (short["prompt"], short["response"]) == (cut[:1], cut[1:])
+    assert bare == {"prompt": "ask", "response": "said", "ground_truth": "7", "extra_info": {"level": 3}}
+
+
+def ones(handler: Any, body: dict[str, Any]) -> None:
+    handler.send(200, {"results": [result(0, 1)], "reward": {"name": body["reward"], "version": "1"}})
+
+
+@pytest.mark.usefixtures("same")
+def test_tinker_gets_a_reward_a_step_and_says_which_answer_of_its_group_it_is(
+    run: Run, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    types = {"Env": object, "EnvGroupBuilder": object, "StepResult": Kept}
+    stand_in(monkeypatch, "tinker", ModelInput=SimpleNamespace(empty=list))
+    stand_in(monkeypatch, "tinker_cookbook.rl.types", **types)
+    from reward_gateway_client import tinker
+
+    renderer = SimpleNamespace(
+        build_generation_prompt=lambda messages: [len(messages)],
+        get_stop_sequences=lambda: ["\n"],
+        parse_response=lambda ids: ({"role": "assistant", "content": "".join(map(chr, ids))}, None),
+    )
+    builder = tinker.GatewayGroupBuilder(renderer, MESSAGES, {"answer": "7", "level": 3}, group_size=2)
+
+    async def work() -> None:
+        first, second = await builder.make_envs()
+        assert await first.initial_observation() == ([2], ["\n"])
+        stepped = (await first.step(list(map(ord, "x")))).fields
+        assert (stepped["reward"], stepped["episode_done"]) == (1, True)
+        assert stepped["metrics"] == {"score": 1, "score_scored": 1}
+        with pytest.raises(Unscorable, match="rule_error"):
+            await second.step(list(map(ord, "throw")))
+        monkeypatch.setenv("REWARD_GATEWAY_URL", scripted.url)
+        scripted.answers = [ones] * 2
+        await first.step([120], extra={"stop_reason": "length"})
+        await second.step([120], extra={"stop_reason": "stop"})
+
+    run(work)
+    first, second = (request["body"]["samples"][0] for request in scripted.requests)
+    assert (first["status"], first["tokens"], "status" in second) == ("truncated", {"response": 1}, False)
+    assert [(one["group_index"], one["group_size"]) for one in (first, second)] == [(0, 2), (1, 2)]
+    assert first["group_id"] == second["group_id"]
+    assert first["extra_info"] == {"level": 3}

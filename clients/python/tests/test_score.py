@@ -1,6 +1,7 @@
 """Results of a real gateway through both clients."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,14 @@ from reward_gateway_client import (
 )
 
 Score = Callable[..., list[Result]]
+
+
+def waiting_with_a_bar(url: str, samples: list[Sample], **options: Any) -> list[Result]:
+    return waiting(url, samples, progress=True, **options)
+
+
+def awaiting_with_a_bar(url: str, samples: list[Sample], **options: Any) -> list[Result]:
+    return awaiting(url, samples, progress=True, **options)
 
 
 def waiting(url: str, samples: list[Sample], **options: Any) -> list[Result]:
@@ -49,7 +58,24 @@ def streamed_async(url: str, samples: list[Sample], **options: Any) -> list[Resu
     return asyncio.run(run())
 
 
-@pytest.mark.parametrize("score", [waiting, awaiting, streamed, streamed_async])
+ALL = [waiting, awaiting, streamed, streamed_async, waiting_with_a_bar, awaiting_with_a_bar]
+
+
+def test_a_bar_shows_how_many_are_scored_and_how(gateway_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    samples: list[Sample] = [{"response": text} for text in ("1", "0", "throw", "1")]
+    waiting_with_a_bar(gateway_url, samples, reward="stated")
+    shown = capsys.readouterr().err.rpartition("\r")[2]
+    assert "4/4" in shown
+    assert "mean 0.667, 1 invalid" in shown
+
+
+def test_a_bar_without_tqdm_says_what_to_install(gateway_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(ImportError, match=r"pip install 'reward-gateway-client\[progress\]'"):
+        waiting_with_a_bar(gateway_url, [{"response": "1"}], reward="stated")
+
+
+@pytest.mark.parametrize("score", ALL)
 def test_a_result_for_each_sample_in_their_order(gateway_url: str, score: Score) -> None:
     numbers = [round(i / 200, 3) for i in range(200)]
     samples: list[Sample] = [{"id": f"s{i}", "response": str(number)} for i, number in enumerate(numbers)]

@@ -21,10 +21,11 @@ from .exchange import (
     refusal,
 )
 from .plain import to_json
+from .progress import bar_of
 from .result import Result
 from .retry import Tries
 from .sample import SampleLike
-from .settings import api_key_or_env, reward_or_env, run_or_env, url_or_env
+from .settings import api_key_or_env, reward_or_env, run_or_env, trust_env_or_env, url_or_env
 
 _PASSING = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 """Exceptions of broken, refused or silent connections."""
@@ -34,7 +35,12 @@ class AsyncRewardGateway:
     """A client for one event loop. It reuses connections; `close` frees them and ends the client.
 
     `timeout_s` limits a call with all its tries. A call of more than `max_body_bytes` is sent as several requests at
-    once. A pickled client becomes a new one with the same settings, including the key.
+    once. `trust_env` uses the proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY. A pickled client becomes a new one with
+    the same settings, including the key.
+
+        async with AsyncRewardGateway("http://gateway:8080", reward="gsm8k") as gateway:
+            (result,) = await gateway.score([{"prompt": "6 * 7?", "response": "#### 42", "ground_truth": "42"}])
+            print(result.reward, result.failure)
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class AsyncRewardGateway:
         max_connections: int = 1024,
         max_body_bytes: int = MAX_BODY_BYTES,
         verify: Any = True,
+        trust_env: bool | None = None,
     ) -> None:
         self.url = url_or_env(url)
         self._headers = default_headers(api_key_or_env(api_key))
@@ -59,6 +66,7 @@ class AsyncRewardGateway:
         self._max_connections = max_connections
         self._max_body_bytes = max_body_bytes
         self._verify = verify
+        self._trust_env = trust_env_or_env(trust_env)
         self._opened: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
@@ -73,9 +81,20 @@ class AsyncRewardGateway:
         reward: str | None = None,
         training_step: int | None = None,
         timeout_s: float | None = None,
+        progress: bool = False,
     ) -> list[Result]:
         """Returns one result per sample, in order. The result of a sample that cannot be scored says why; only a failed
-        call raises. `reward` overrides the client's reward."""
+        call raises. `reward` overrides the client's reward. `progress` shows a bar (needs tqdm), for long calls."""
+        if progress:
+            rows = list(samples)
+            ready: dict[int, Result] = {}
+            with bar_of(len(rows)) as bar:
+                async for index, result in self.stream(
+                    rows, reward=reward, training_step=training_step, timeout_s=timeout_s
+                ):
+                    ready[index] = result
+                    bar.add(result)
+            return [ready[index] for index in range(len(rows))]
         exchanges = self._exchanges(samples, reward, training_step, stream=False)
         found = await self._scored(exchanges, self._tries(timeout_s))
         return [result for _, result in sorted(found, key=lambda one: one[0])]
@@ -215,6 +234,7 @@ class AsyncRewardGateway:
                 connector=connector(self._max_connections, self._verify),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=self._trust_env,
             )
         if self._loop is not loop:
             raise ClientUnusable(

@@ -16,7 +16,12 @@ from .sample import SampleLike
 
 
 class RewardGateway:
-    """Like AsyncRewardGateway. Threads can share it; a forked process needs its own."""
+    """Like AsyncRewardGateway. Threads can share it; a forked process needs its own.
+
+    with RewardGateway("http://gateway:8080", reward="gsm8k") as gateway:
+        for result in gateway.score([{"prompt": "6 * 7?", "response": "#### 42", "ground_truth": "42"}]):
+            print(result.reward, result.failure)
+    """
 
     def __init__(
         self,
@@ -30,6 +35,7 @@ class RewardGateway:
         max_connections: int = 1024,
         max_body_bytes: int = MAX_BODY_BYTES,
         verify: Any = True,
+        trust_env: bool | None = None,
     ) -> None:
         self._adopt(
             AsyncRewardGateway(
@@ -42,6 +48,7 @@ class RewardGateway:
                 max_connections=max_connections,
                 max_body_bytes=max_body_bytes,
                 verify=verify,
+                trust_env=trust_env,
             )
         )
 
@@ -66,10 +73,13 @@ class RewardGateway:
         reward: str | None = None,
         training_step: int | None = None,
         timeout_s: float | None = None,
+        progress: bool = False,
     ) -> list[Result]:
         """Like AsyncRewardGateway.score."""
         return self._thread.run(
-            self._gateway.score(samples, reward=reward, training_step=training_step, timeout_s=timeout_s)
+            self._gateway.score(
+                samples, reward=reward, training_step=training_step, timeout_s=timeout_s, progress=progress
+            )
         )
 
     def stream(

@@ -30,6 +30,13 @@ def compute_score(
     return [{**floats_of(result), "overall": number_of(result)} for result in results]
 
 
+def carrying_prompt(ground_truth: Any, prompt: Any, **fields: Any) -> str:
+    """A value for the data set's column of ground truths that also carries the prompt (text or messages). EasyR1 passes
+    nothing else to a reward, and judges and rewards that compare answers need it. `fields` are others of a sample:
+    `data_source`, `rm_prompt`, `extra_info`."""
+    return json.dumps({"ground_truth": ground_truth, "prompt": prompt, **fields}, default=str)
+
+
 def _sample(row: Mapping[str, Any]) -> Sample:
     """EasyR1 sends neither prompt nor data source. A ground truth that is a JSON object with `ground_truth` may contain
     them."""

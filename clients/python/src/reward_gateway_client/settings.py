@@ -7,6 +7,7 @@ API_KEY = "REWARD_GATEWAY_API_KEY"
 REWARD = "REWARD_GATEWAY_REWARD"
 RUN = "REWARD_GATEWAY_RUN"
 TIMEOUT = "REWARD_GATEWAY_TIMEOUT_S"
+TRUST_ENV = "REWARD_GATEWAY_TRUST_ENV"
 
 
 def url_or_env(url: str | None) -> str:
@@ -33,6 +34,11 @@ def reward_or_env(reward: str | None) -> str:
 
 def run_or_env(run: str | None) -> str | None:
     return run or os.environ.get(RUN)
+
+
+def trust_env_or_env(trust_env: bool | None) -> bool:
+    """Whether to use the proxies of the environment."""
+    return os.environ.get(TRUST_ENV, "").lower() in ("1", "true", "yes") if trust_env is None else trust_env
 
 
 def timeout_or_env(default_s: float) -> float:

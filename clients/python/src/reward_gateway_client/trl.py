@@ -1,8 +1,9 @@
-"""TRL (GRPO, RLOO, AsyncGRPO), and axolotl, Unsloth and open-r1, which use the same functions."""
+"""TRL (GRPO, RLOO, AsyncGRPO) from version 0.27 on, and axolotl, Unsloth and open-r1, which use the same functions."""
 
 import asyncio
 import warnings
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from .result import Result
@@ -15,6 +16,9 @@ _NO_TRUTH = (
     f" of {', '.join(TRUTH_COLUMNS)}"
 )
 
+_FIRST_ASYNC = (0, 27)
+"""Earlier versions take the coroutine of an async function for its rewards."""
+
 RewardFunction = Callable[..., Awaitable[list[float | None]]]
 
 
@@ -25,6 +29,7 @@ def gateway_rewards(
     reward: str | None = None,
     api_key: str | None = None,
     truth: str | None = None,
+    end_tokens: Collection[int] = (),
     timeout_s: float = 600.0,
 ) -> list[RewardFunction]:
     """Returns one function per name, for `GRPOTrainer(reward_funcs=...)`. A batch needs one HTTP call, for any number
@@ -33,10 +38,22 @@ def gateway_rewards(
     A name is a term of the reward, a part of one ('quality.depth') or 'reward' for the whole. Terms are not weighted,
     because TRL applies its own `reward_weights`. A sample that cannot be scored is None in every function, and TRL
     leaves it out; so is a term behind a closed gate. `truth` names the column of the ground truth (default: `solution`,
-    `answer`, ...). The share of samples without a reward is logged as `gateway/invalid`.
+    `answer`, ...). With `end_tokens`, such as `(tokenizer.eos_token_id,)`, an answer that ends with none of them is
+    sent as truncated. The share of samples without a reward is logged as `gateway/invalid`. Raises ImportError if the
+    installed TRL is below 0.27, which cannot call async functions.
     """
-    batches = _Batches(url_or_env(url), api_key, reward_or_env(reward), truth, timeout_s, len(names))
+    _require_async_functions()
+    batches = _Batches(url_or_env(url), api_key, reward_or_env(reward), truth, end_tokens, timeout_s, len(names))
     return [_function(name, batches, logs=index == 0) for index, name in enumerate(names)]
+
+
+def _require_async_functions() -> None:
+    try:
+        installed = version("trl")
+    except PackageNotFoundError:
+        return
+    if tuple(int(part) for part in installed.split(".")[:2]) < _FIRST_ASYNC:
+        raise ImportError(f"TRL {installed} cannot call async reward functions: install trl>=0.27")
 
 
 def _function(name: str, batches: "_Batches", *, logs: bool) -> RewardFunction:
@@ -54,12 +71,20 @@ class _Batches:
     """The open batches, by the list of completions, which all functions of a batch get."""
 
     def __init__(
-        self, url: str, api_key: str | None, reward: str, truth: str | None, timeout_s: float, readers: int
+        self,
+        url: str,
+        api_key: str | None,
+        reward: str,
+        truth: str | None,
+        end_tokens: Collection[int],
+        timeout_s: float,
+        readers: int,
     ) -> None:
         self._url = url
         self._api_key = api_key
         self._reward = reward
         self._truth = truth
+        self._end_tokens = frozenset(end_tokens)
         self._timeout_s = timeout_s
         self._readers = readers
         self._has_warned = False
@@ -93,6 +118,8 @@ class _Batches:
         ]
         for sample, ids in zip(samples, columns.get("completion_ids") or (), strict=False):
             sample["tokens"] = {"response": len(ids)}
+            if self._end_tokens and len(ids) > 0 and int(ids[-1]) not in self._end_tokens:
+                sample["status"] = "truncated"
         gateway = shared_async_gateway(self._url, self._api_key)
         step = getattr(state, "global_step", None)
         results = await gateway.score(samples, reward=self._reward, training_step=step, timeout_s=self._timeout_s)

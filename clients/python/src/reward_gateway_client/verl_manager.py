@@ -66,6 +66,9 @@ class RewardGatewayManager(RewardManagerBase):
             "extra_info": {**extra, "num_turns": row.get("__num_turns__")},
             "tokens": {"prompt": int(seen.sum()) - length, "response": length},
         }
+        # verl cuts at the width of the batch. A response that ended by itself has its end token there.
+        if 0 < length == tokens.shape[-1] and int(tokens[-1]) not in self.tokenizer.all_special_ids:
+            sample["status"] = "truncated"
         if fields.get("max_global_steps") is not None:
             first = fields.get("min_global_steps")
             last = fields["max_global_steps"]
