@@ -1,28 +1,69 @@
-/** What each trainer sends of a rollout besides its final text, as docs/trainers.md says it. */
+/** What each trainer sends of a rollout besides its final text, and what it makes of a failure, as docs/trainers.md says it. */
 
-/** What a trainer sends. */
 export interface SentByTrainer {
   /** When a row has no prompt. null: it always has one. */
   readonly withoutPrompt: string | null
   /** Whether it sends messages with all turns, so that the response is the text of the last one. */
   readonly turns: boolean
+  /** Whether its requests can say which answers are one group, or hold whole groups. */
+  readonly groups: boolean
+  /** Whether a reward learns of the prompt's images, if only that there are some. */
+  readonly images: boolean
+  /** When it trains with 0 where the gateway gave no number. null: never. */
+  readonly zeroWhen: string | null
+  /** The lowest reward that it keeps: what is below arrives as this. */
+  readonly lowest: number
 }
 
-const messages: SentByTrainer = { withoutPrompt: null, turns: true }
-const text: SentByTrainer = { withoutPrompt: null, turns: false }
+const messages: SentByTrainer = {
+  withoutPrompt: null,
+  turns: true,
+  groups: false,
+  images: true,
+  zeroWhen: null,
+  lowest: Number.NEGATIVE_INFINITY,
+}
+const text: SentByTrainer = { ...messages, turns: false }
+const batches: SentByTrainer = { ...messages, groups: true }
+const decoded: SentByTrainer = { ...text, withoutPrompt: 'with `template=none`' }
+const samples: SentByTrainer = { ...text, withoutPrompt: 'if the rollout keeps none' }
 
-/** By the trainer's name in docs/trainers.md. */
+/** By the trainer's name in docs/trainers.md, in lower case. */
 export const sentByTrainers = {
-  axolotl: messages,
-  azure: { withoutPrompt: 'if the item has neither `messages` nor `prompt`', turns: true },
-  easyr1: { withoutPrompt: 'unless the ground truth is a JSON object with `prompt`', turns: false },
-  'eval-protocol': messages,
-  'llama-factory': { ...text, withoutPrompt: 'with `template=none`' },
-  'nemo-gym': messages,
-  'open-instruct': { withoutPrompt: 'ever', turns: false },
-  openrlhf: { ...text, withoutPrompt: 'with `template=none`' },
-  slime: { ...text, withoutPrompt: 'if the rollout keeps none' },
-  verl: { withoutPrompt: 'to a function, without `extra_info.prompt` or `question`', turns: false },
+  areal: text,
+  axolotl: { ...messages, zeroWhen: 'it takes each error for 0' },
+  azure: { ...messages, withoutPrompt: 'if the item has neither `messages` nor `prompt`' },
+  easyr1: {
+    ...text,
+    withoutPrompt: 'unless the ground truth is a JSON object with `prompt`',
+    groups: true,
+    images: false,
+  },
+  'eval-protocol': { ...messages, zeroWhen: 'its get_trl_adapter takes each error for 0' },
+  'llama-factory': decoded,
+  miles: samples,
+  'ms-swift': batches,
+  'nemo-gym': batches,
+  'open-instruct': {
+    ...text,
+    withoutPrompt: 'ever',
+    images: false,
+    zeroWhen: 'it takes each error for 0',
+    lowest: 0,
+  },
+  openrlhf: decoded,
+  rllm: messages,
+  skyrl: { ...text, images: false },
+  slime: samples,
+  tinker: batches,
+  trl: batches,
+  verifiers: messages,
+  verl: {
+    ...text,
+    withoutPrompt: 'to a function, without `extra_info.prompt` or `question`',
+    groups: true,
+    images: false,
+  },
 } as const satisfies Readonly<Record<string, SentByTrainer>>
 
 /** The trainers that `check --trainer` knows. */

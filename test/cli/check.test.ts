@@ -379,7 +379,9 @@ export default defineModelReward({
     text.split('\n').filter((line) => line.startsWith('warning: ') && line.includes(trainer))
   t.match(about('open-instruct').sort(), [
     /^warning: judged, step q \(yes-no-judge\): asks about the prompt, and open-instruct sends none; let/,
+    /^warning: judged: a sample without a reward trains as 0 in open-instruct, because it takes each error for 0; choose/,
     /^warning: ranked, step best: compares the answers of a group, but open-instruct sends each answer alone/,
+    /^warning: ranked: a sample without a reward trains as 0 in open-instruct/,
   ])
   t.match(about('azure').sort(), [
     /^warning: judged, step q \(yes-no-judge\): asks about the prompt, and azure sends none if the item/,
@@ -399,4 +401,37 @@ export default defineModelReward({
   })
   const names = new Set<string>(knownTrainers)
   for (const { name } of trainerFormats) t.ok(names.has(name), `${name} is known`)
+})
+
+t.test('--trainer warns about each reward that a trainer would turn into a number of its own', async (t) => {
+  const folder = t.testdir({
+    'gateway.yaml': `${gateway}trainers: { axolotl: { on_invalid: 0 } }\n`,
+    'below.yaml': 'on_invalid: -0.5\nsteps: [{ name: rule, function: numeric-match, weight: -1 }]\n',
+    'fails.yaml': 'on_invalid: fail\nsteps: [{ name: rule, function: numeric-match }]\n',
+    'formula.yaml': 'on_invalid: 0\nsteps: [{ name: rule, function: numeric-match }]\nformula: rule - 1\n',
+    'seen.yaml': 'on_invalid: 0\nsteps: [{ name: q, function: yes-no-judge, model: judge }]\n',
+    'text.yaml':
+      'on_invalid: 0\nsteps: [{ name: q, function: yes-no-judge, model: judge, ignore: [image] }]\n',
+  })
+  const warned = async (trainer: string, about = /trains? (as|with) 0|makes 0|images/) => {
+    const { text } = await check([folder, '--trainer', trainer])
+    const lines = text.split('\n').filter((line) => line.startsWith('warning: ') && about.test(line))
+    return lines.map((line) => line.slice('warning: '.length)).sort()
+  }
+  t.match(await warned('open-instruct'), [
+    /^below: its rewards go down to -1, and open-instruct makes 0 of what is below/,
+    /^below: on_invalid is -0.5, and open-instruct makes 0 of it/,
+    /^fails: a sample without a reward trains as 0 in open-instruct/,
+    /^formula: open-instruct makes 0 of what its formula gives below 0/,
+  ])
+  t.match(await warned('eval-protocol'), [/^fails: .* because its get_trl_adapter takes each error for 0/])
+  t.same(await warned('axolotl'), [], 'gateway.yaml chooses the number')
+  t.match(await warned('skyrl'), [
+    /^seen, step q \(yes-no-judge\): shows the prompt's images, and skyrl sends none, so/,
+  ])
+  t.match(await warned('areal'), [
+    /^seen: asks a judge, and AReaL's own workflows train with 0/,
+    /^text: asks a judge/,
+  ])
+  t.same(await warned('trl'), [])
 })

@@ -10,6 +10,7 @@ import type { GatewaySettings } from '../../scoring/plan/gateway-config.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
 import { type Resolved, resolvePlans } from '../../scoring/plan/resolve.ts'
 import { Sandboxes } from '../../scoring/sandboxes/sandboxes.ts'
+import type { TrainerSettings } from '../../trainers/format.ts'
 import { openGroundTruthIndexes } from '../../trainers/ground-truth-index.ts'
 import type { knownTrainers } from '../../trainers/sent.ts'
 import { eachRow } from '../../workbench/dataset/row.ts'
@@ -71,7 +72,10 @@ async function explain(
         warnings.push(`${plan.name}, step ${name} (${bound.name}): ${bound.warning}`)
     for (const step of plan.steps)
       if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, sample, functions, models)))
-    for (const trainer of trainers) warnings.push(...(await trainerWarnings(plan, trainer, functions)))
+    for (const name of trainers) {
+      const { [name]: settings }: Partial<Record<string, TrainerSettings>> = gateway.trainers
+      warnings.push(...(await trainerWarnings(plan, { name, settings }, functions)))
+    }
   }
   for (const [name, config] of models) io.stdout.write(`${hideSecrets(explainModel(name, config))}\n`)
   await explainSandboxes(gateway, io)

@@ -29,7 +29,7 @@ exit code is 1 if there is an error, or with --strict a warning.`,
     trainer: repeated(
       oneOf(
         knownTrainers,
-        'warns about what this trainer does not send and the rewards need, such as the prompt',
+        'warns about what this trainer does not send and the rewards need, such as the prompt, and about failures that it trains on as numbers',
       ),
     ),
     input: file(

@@ -297,13 +297,23 @@ export async function questionAbout(
   sample: Sample,
   functions: FunctionHost,
 ): Promise<readonly string[] | null> {
+  const question = await questionOf(step, sample, functions)
+  if (question === null) return null
+  const { trusted, untrusted } = questionTexts(question)
+  return [...trusted, ...untrusted]
+}
+
+/** The question that a step would ask about a sample, and another answer if it compares; null if it makes none. */
+export async function questionOf(
+  step: PlanStep,
+  sample: Sample,
+  functions: FunctionHost,
+): Promise<Question | null> {
   const row: CallRow = { sample, earlier: earlierOf(step) }
   const other: CallRow = { ...row, sample: { ...sample, response: 'another answer' } }
   const rows = step.kind === 'model' ? [row] : [row, other]
   const result = await functions.call({ op: 'preprocess', function: step.function, rows })
-  if (result.status !== 'question') return null
-  const { trusted, untrusted } = questionTexts(result.question)
-  return [...trusted, ...untrusted]
+  return result.status === 'question' ? result.question : null
 }
 
 /** The sample with a marker in its response, and so in its last turn. */

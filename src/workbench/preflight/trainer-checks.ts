@@ -1,23 +1,34 @@
-/** What a trainer leaves out that a reward needs. */
-import type { Message, Sample } from '../../core/sample/sample.ts'
+/** What a trainer leaves out that a reward needs, and what it turns into a number that nobody chose. */
+import { questionImages } from '../../contract/question.ts'
+import type { ImagePart, Message, Sample } from '../../core/sample/sample.ts'
+import { shownQuestion } from '../../scoring/engine/question-images.ts'
 import type { FunctionHost } from '../../scoring/functions/function-host.ts'
+import { rewardRange } from '../../scoring/plan/fold.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
+import type { TrainerSettings } from '../../trainers/format.ts'
 import { type SentByTrainer, sentByTrainers } from '../../trainers/sent.ts'
-import { questionAbout } from './questions.ts'
+import { questionAbout, questionOf } from './questions.ts'
+
+export interface CheckedTrainer {
+  readonly name: keyof typeof sentByTrainers
+  /** Of gateway.yaml. */
+  readonly settings: TrainerSettings | undefined
+}
 
 /** Warnings about a reward for one trainer, as sentences. */
 export async function trainerWarnings(
   plan: Plan,
-  trainer: keyof typeof sentByTrainers,
+  { name: trainer, settings }: CheckedTrainer,
   functions: FunctionHost,
 ): Promise<readonly string[]> {
   const sent: SentByTrainer = sentByTrainers[trainer]
   const found: string[] = []
   const compares = plan.steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
-  if (compares && !sendsGroups.has(trainer))
+  if (compares && !sent.groups)
     found.push(
       `${plan.name}, step ${compares.name}: compares the answers of a group, but ${trainer} sends each answer alone, so each request is refused`,
     )
+  found.push(...numberWarnings(plan, trainer, settings))
   for (const step of plan.steps) {
     const where = `${plan.name}, step ${step.name} (${step.function.name})`
     if (step.ask === null) continue
@@ -25,11 +36,19 @@ export async function trainerWarnings(
       found.push(
         `${where}: asks about the prompt, and ${trainer} sends none${when(sent)}; let the ground truth carry the question as rm_prompt`,
       )
+    if (!sent.images && sent.withoutPrompt !== 'ever' && (await showsImages(step, functions)))
+      found.push(
+        `${where}: shows the prompt's images, and ${trainer} sends none, so a prompt with images is judged by its text alone`,
+      )
     if (sent.turns && (await hidesTurns(step, functions)))
       found.push(
         `${where}: does not show what tools answered and what the policy did before its last turn, which ${trainer} sends; transcript(sample) shows it`,
       )
   }
+  if (trainer === 'areal' && plan.steps.some(({ ask }) => ask !== null))
+    found.push(
+      `${plan.name}: asks a judge, and AReaL's own workflows train with 0 where a reward takes longer than 15 s; name one of reward_gateway_client.areal_workflow`,
+    )
   if (sent.turns && plan.steps.some(({ ask }) => ask === null))
     found.push(
       `${plan.name}: ${trainer} sends all turns, and rules read the text of the assistant's last one as the response; earlier versions joined all turns`,
@@ -37,8 +56,40 @@ export async function trainerWarnings(
   return found
 }
 
-/** Trainers whose requests can say which answers are one group, or hold whole groups. */
-const sendsGroups: ReadonlySet<string> = new Set(['nemo-gym', 'verl', 'easyr1'])
+/** Where a failure, or a reward below what the trainer keeps, would train as a number that nobody chose. */
+function numberWarnings(
+  plan: Plan,
+  trainer: string,
+  settings: TrainerSettings | undefined,
+): readonly string[] {
+  const { zeroWhen, lowest }: SentByTrainer = sentByTrainers[trainer as keyof typeof sentByTrainers]
+  const found: string[] = []
+  const chosen = chosenNumber(plan, settings)
+  if (zeroWhen !== null && chosen === null)
+    found.push(
+      `${plan.name}: a sample without a reward trains as 0 in ${trainer}, because ${zeroWhen}; choose the number with on_invalid`,
+    )
+  if (chosen !== null && chosen < lowest)
+    found.push(`${plan.name}: on_invalid is ${chosen}, and ${trainer} makes ${lowest} of it`)
+  const [low] = rewardRange(plan) ?? []
+  if (lowest > Number.NEGATIVE_INFINITY && (low === undefined || low < lowest))
+    found.push(
+      low === undefined
+        ? `${plan.name}: ${trainer} makes ${lowest} of what its formula gives below ${lowest}`
+        : `${plan.name}: its rewards go down to ${low}, and ${trainer} makes ${lowest} of what is below`,
+    )
+  return found
+}
+
+/** The number of a sample without a reward, where one is certain: these trainers send no groups. */
+function chosenNumber({ onInvalid }: Plan, settings: TrainerSettings | undefined): number | null {
+  const own = settings?.on_invalid
+  if (typeof own === 'number') return own
+  if (typeof own === 'object') return own.group_mean
+  if (own !== undefined) return null
+  if (onInvalid.kind === 'number') return onInvalid.value
+  return onInvalid.kind === 'group_mean' ? onInvalid.fallback : null
+}
 
 const when = ({ withoutPrompt }: SentByTrainer): string =>
   withoutPrompt === 'ever' ? '' : ` ${withoutPrompt}`
@@ -56,6 +107,23 @@ const bare: Sample = {
 async function showsPrompt(step: PlanStep, functions: FunctionHost): Promise<boolean> {
   const asked = await questionAbout(step, bare, functions)
   return asked?.some((text) => text.includes(String(bare.prompt))) ?? false
+}
+
+const figure: ImagePart = { type: 'image', sha256: '0'.repeat(64), size: 1, mediaType: 'image/png' }
+const illustrated: Sample = {
+  ...bare,
+  prompt: [
+    {
+      role: 'user',
+      content: String(bare.prompt),
+      parts: [figure, { type: 'text', text: String(bare.prompt) }],
+    },
+  ],
+}
+
+async function showsImages(step: PlanStep, functions: FunctionHost): Promise<boolean> {
+  const question = await questionOf(step, illustrated, functions)
+  return question !== null && questionImages(shownQuestion(step, question)).length > 0
 }
 
 const secretResult = 'result5e81b0'
