@@ -15,4 +15,7 @@ if [ "$(cat "$venv/installed" 2>/dev/null)" != "$wanted" ]; then
 fi
 # LiteLLM fetches a list of prices when it is imported, and cannot be imported where that fails.
 export LITELLM_LOCAL_MODEL_COST_MAP=True
+if [ "${1:-}" = --table ]; then
+  exec "$venv/bin/python" test/published-trainers/table.py "${@:2}"
+fi
 exec "$venv/bin/pytest" test/published-trainers "$@"

@@ -1,9 +1,11 @@
 """A gateway of the checkout as a process, on a port that stays its own over restarts."""
 
+import os
 import re
 import socket
 import subprocess
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -11,8 +13,9 @@ HERE = Path(__file__).parent
 
 
 class Served:
-    def __init__(self, configs: Path = HERE / "rm-configs") -> None:
+    def __init__(self, configs: Path = HERE / "rm-configs", environment: Mapping[str, str] | None = None) -> None:
         self.configs = configs
+        self.environment = {**os.environ, **(environment or {})}
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
@@ -27,7 +30,7 @@ class Served:
         assert main.exists(), "build the gateway first: npm run build"
         command = ["node", str(main), "serve", "--port", str(self.port), "--log-level", "error"]
         command += ["--config", str(self.configs), "--reward-functions", str(HERE / "functions")]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, env=self.environment, text=True)
         self.starts += 1
 
     def wait(self) -> None:

@@ -52,7 +52,7 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REWARD_GATEWAY_REWARD", "answer")
 
 
-async def reward(answer: str, label: str = "4") -> float:
+async def reward(answer: str, label: str | None = "4") -> float:
     workflow = GatewayRLVRWorkflow(gconfig=Settings(), tokenizer=Tokenizer(), get_input_ids_fn=lambda *_: [50, 43, 50])
     data = {"messages": [{"role": "user", "content": "2+2?"}], "answer": label}
     result = await workflow.arun_episode(Engine(f"{answer}<|im_end|>"), data)

@@ -9,13 +9,17 @@ tokens = tiny.tokenizer()
 
 
 def rewarded(gateway: Served, *turns: tuple[str, str]) -> list[float]:
+    return asked(gateway.url, "answer", *turns)
+
+
+def asked(url: str, reward: str, *turns: tuple[str, str]) -> list[float]:
     messages = [
         tokens.apply_chat_template(
             [{"role": "user", "content": question}, {"role": "assistant", "content": answer}], tokenize=False
         )
         for question, answer in turns
     ]
-    return ppo_utils.get_rewards_from_server(f"{gateway.url}/wire/llama-factory/answer", messages).tolist()
+    return ppo_utils.get_rewards_from_server(f"{url}/wire/llama-factory/{reward}", messages).tolist()
 
 
 def test_a_batch_keeps_its_order_whatever_its_rows_are(gateway: Served) -> None:

@@ -27,8 +27,8 @@ class Engine:
         return SimpleNamespace(outputs=[output])
 
 
-def rewarded(url: str, response: str, label: str = "4") -> Any:
-    executor = agent.SingleTurnAgentExecutor([f"{url}/wire/openrlhf/answer"])
+def rewarded(url: str, response: str, label: str = "4", reward: str = "answer") -> Any:
+    executor = agent.SingleTurnAgentExecutor([f"{url}/wire/openrlhf/{reward}"])
     sampling = SimpleNamespace(max_tokens=64, logprobs=None)
     return asyncio.run(executor.execute(prompt, label, sampling, 256, tokens, Engine(response)))
 

@@ -12,9 +12,9 @@ from served import Served
 skyrl_gym.register(id="reward-gateway", entry_point="reward_gateway_client.skyrl:RewardGatewayEnv")
 
 
-def stepped(url: str, answer: str, label: str = "4") -> tuple[Any, Any]:
+def stepped(url: str, answer: str, label: str | None = "4", reward: str = "answer") -> tuple[Any, Any]:
     extras = {"reward_spec": {"ground_truth": label, "method": "rule"}, "data_source": "sums", "max_turns": 1}
-    env = skyrl_gym.make("reward-gateway", env_config={"url": url, "reward": "answer"}, extras=extras)
+    env = skyrl_gym.make("reward-gateway", env_config={"url": url, "reward": reward}, extras=extras)
     env.init([{"role": "user", "content": "2+2?"}])
     return env.step(answer), env.get_metrics()
 

@@ -15,7 +15,9 @@ from losing import Losing
 from served import Served
 
 
-def rewards(folder: Path, url: str, answers: list[str], label: str = "4", **options: Any) -> torch.Tensor:
+def rewards(
+    folder: Path, url: str, answers: list[str], label: str | None = "4", reward: str = "answer", **options: Any
+) -> torch.Tensor:
     """What the trainer makes of these answers: a row an answer, a column a function."""
     tokens = tiny.tokenizer()
     prompt = [{"role": "user", "content": "2+2?"}]
@@ -23,7 +25,7 @@ def rewards(folder: Path, url: str, answers: list[str], label: str = "4", **opti
     trainer = GRPOTrainer(
         model=tiny.model(len(tokens), seed=0),
         processing_class=tokens,
-        reward_funcs=gateway_rewards(url, ["reward", "answer"], reward="answer", **options),
+        reward_funcs=gateway_rewards(url, ["reward", "answer"], reward=reward, **options),
         train_dataset=Dataset.from_list(rows),
         args=GRPOConfig(
             output_dir=str(folder),

@@ -19,14 +19,14 @@ from served import Served
 
 FUNCTION = [
     "reward.custom_reward_function.path=pkg://reward_gateway_client.verl",
-    "+reward.custom_reward_function.reward_kwargs.reward=answer",
+    "+reward.custom_reward_function.reward_kwargs.reward={reward}",
     "+reward.custom_reward_function.reward_kwargs.url={url}",
 ]
 MANAGER = [
     "reward.reward_manager.source=importlib",
     "reward.reward_manager.name=RewardGatewayManager",
     "reward.reward_manager.module.path=pkg://reward_gateway_client.verl_manager",
-    "+reward.reward_kwargs.reward=answer",
+    "+reward.reward_kwargs.reward={reward}",
     "+reward.reward_kwargs.url={url}",
 ]
 
@@ -46,20 +46,20 @@ def loop(request: pytest.FixtureRequest, losing: Losing, tokenizer_folder: Path)
     ray.shutdown()
 
 
-def reward_loop(settings: list[str], url: str, tokenizer: Path) -> RewardLoopManager:
+def reward_loop(settings: list[str], url: str, tokenizer: Path, reward: str = "answer") -> RewardLoopManager:
     with initialize_config_module("verl.trainer.config", version_base=None):
         config = compose(
             "ppo_trainer",
             [
                 f"actor_rollout_ref.model.path={tokenizer}",
                 "reward.num_workers=2",
-                *(setting.format(url=url) for setting in settings),
+                *(setting.format(url=url, reward=reward) for setting in settings),
             ],
         )
     return RewardLoopManager(config)
 
 
-def rollouts(answers: list[str], label: str = "4") -> DataProto:
+def rollouts(answers: list[str], label: str | None = "4") -> DataProto:
     """As the trainer hands them over: padded tokens, and the row's columns as numpy arrays."""
     tokens = tiny.tokenizer()
     messages = [{"role": "user", "content": "2+2?"}]
