@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startSimulatedServer } from '../../src/simulator/index.ts'
 import { runCommand } from '../support/command-line.ts'
+import { completion, scriptedServer } from '../support/scripted-server.ts'
 
 const rows = readFileSync('suites/data/arithmetic.jsonl', 'utf8').trim().split('\n')
 const answers = Object.fromEntries(
@@ -235,6 +236,132 @@ t.test("calibrate compares a judge with people's labels at every threshold", asy
   t.match(await runCommand(['calibrate', file]), { code: 2 })
   writeFileSync(people, JSON.stringify({ id: 'other', extra_info: { label: true } }))
   t.match(await runCommand(argv), { code: 2, stderr: /no row has both a score and an id/ })
+})
+
+/** Ten labelled rows; the small judge is unsure of the two that it gets wrong, the large one errs once. */
+const labelledTen = (t: Test) => {
+  const label = (i: number) => i % 2 === 0
+  const small = [0.9, 0.1, 0.95, 0.05, 0.4, 0.6, 0.9, 0.1, 0.95, 0.05]
+  const large = [1, 0, 1, 0, 1, 0, 1, 0, 1, 1]
+  const folder = t.testdir({
+    'small.jsonl': scored(small, 10),
+    'large.jsonl': scored(large, 10),
+    'labels.jsonl': small
+      .map((_score, i) =>
+        JSON.stringify({
+          id: `r${i}`,
+          prompt: 'q',
+          response: `answer ${i}`,
+          extra_info: { label: label(i) },
+        }),
+      )
+      .join('\n'),
+  })
+  const [smallFile, largeFile, people] = ['small.jsonl', 'large.jsonl', 'labels.jsonl'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string]
+  return { folder, smallFile, largeFile, people, argv: ['--labels', people, '--label', 'extra_info.label'] }
+}
+
+t.test('calibrate compares judges, and says where a cascade pays', async (t) => {
+  const { folder, smallFile, largeFile, argv } = labelledTen(t)
+  const ran = await runCommand([
+    'calibrate',
+    largeFile,
+    smallFile,
+    ...argv,
+    '--prices',
+    '10,1',
+    '--format',
+    'json',
+  ])
+  const found = JSON.parse(ran.stdout)
+  t.match(found, {
+    rows: 10,
+    common: 10,
+    isByTokens: false,
+    judges: [
+      { name: 'large', accuracy: 0.9, tokens: null, cost: 10, unscored: 0 },
+      { name: 'small', accuracy: 0.8, cost: 1 },
+    ],
+    cascades: [{ first: 'small', second: 'large', advice: 'cascade' }],
+  })
+  const [agreement] = found.agreements
+  const near = (value: number, wanted: number) =>
+    t.ok(Math.abs(value - wanted) < 1e-9, `${value} is ${wanted}`)
+  for (const [value, wanted] of [
+    [agreement.same, 0.7],
+    [agreement.onlyFirstRight, 0.2],
+    [agreement.onlySecondRight, 0.1],
+    [agreement.bothWrong, 0],
+  ])
+    near(value, wanted)
+  const { best, points } = found.cascades[0]
+  t.match(best, { below: 0.9, escalated: 0.2, accuracy: 1, cost: 3 }, 'the two doubtful rows are asked again')
+  t.strictSame(
+    points.map(({ below }: { below: number }) => below),
+    [0.9, 0.95],
+  )
+  near(points[1].escalated, 0.6)
+  near(points[1].accuracy, 1)
+  const { stdout } = await runCommand(['calibrate', smallFile, largeFile, ...argv, '--prices', '1,10'])
+  t.match(stdout, /small, large .* pays: as accurate as large alone at 30\.00 % of its cost; only 10 rows/)
+  const page = join(folder, 'judges.html')
+  t.match(await runCommand(['calibrate', smallFile, largeFile, ...argv, '--output', page]), { code: 0 })
+  t.match(readFileSync(page, 'utf8'), /<svg[\s\S]*Agreement of judges/)
+  const whole = ['report', smallFile, largeFile, ...argv, '--prices', '1,10', '--format', 'md']
+  t.match((await runCommand(whole)).stdout, /## By data source[\s\S]*## Cascades[\s\S]*pays: as accurate as/)
+  t.match(await runCommand(['report', smallFile, ...argv]), { code: 2, stderr: /two or more scored files/ })
+})
+
+t.test('calibrate takes a cascade for worthless if it is, and says why', async (t) => {
+  const { smallFile, largeFile, argv } = labelledTen(t)
+  const advice = async (...given: string[]) => {
+    const ran = await runCommand(['calibrate', ...given, ...argv, '--format', 'json'])
+    return JSON.parse(ran.stdout).cascades[0].advice
+  }
+  t.equal(await advice(largeFile, smallFile), 'first', 'the large judge is as cheap')
+  t.equal(await advice(smallFile, largeFile, '--prices', '9,10'), 'second', 'the small one is too dear')
+  t.equal(await advice(smallFile, largeFile, '--confidence', 'details.none'), 'unsure')
+  const mistakes: [string[], RegExp][] = [
+    [[smallFile, largeFile, '--prices', '1'], /--prices has 1 numbers for 2 judges: small, large/],
+    [[smallFile, largeFile, '--prices', '1,x'], /--prices: /],
+    [[smallFile, largeFile, '--prices', '0,0'], /are all 0/],
+    [[smallFile, '--format', 'html'], /compares several judges/],
+    [[smallFile, '--term', 'judge', '--term', 'other'], /other: no row has both a score and an id/],
+  ]
+  for (const [given, message] of mistakes)
+    t.match(await runCommand(['calibrate', ...given, ...argv]), { code: 2, stderr: message }, given.join(' '))
+})
+
+t.test('calibrate asks the judges of configs about the labelled rows, and counts their tokens', async (t) => {
+  const { folder, argv } = labelledTen(t)
+  const judge = await scriptedServer(
+    (seen) => {
+      const [{ content }] = seen.body.messages
+      const at = Number(/answer (\d)/.exec(content)?.[1])
+      return completion(seen, String(Number(at % 2 === 0 && (seen.body.model === 'large' || at !== 4))))
+    },
+    ['small', 'large'],
+  )
+  t.teardown(() => judge.kill())
+  const configs = ['small', 'large'].map((name) => {
+    const path = join(folder, `${name}.yaml`)
+    const model = { model: name, instances: [judge.url] }
+    const steps = [{ name: 's', function: 'yes-no-judge', model: name }]
+    writeFileSync(path, JSON.stringify({ models: { [name]: model }, steps }))
+    return path
+  })
+  const { stdout, code } = await runCommand(['calibrate', ...configs, ...argv, '--format', 'json'])
+  t.equal(code, 0)
+  t.match(JSON.parse(stdout), {
+    isByTokens: true,
+    judges: [
+      { name: 'small', accuracy: 0.9, tokens: 9, cost: 9 },
+      { name: 'large', accuracy: 1, tokens: 9, cost: 9 },
+    ],
+    cascades: [{ advice: 'unsure' }],
+  })
 })
 
 t.test('compare lists the benchmarks of a folder in the order of their suite', async (t) => {

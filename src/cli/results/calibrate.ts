@@ -1,79 +1,117 @@
-import { GatewayError } from '../../core/errors.ts'
 import { type Calibrated, type Calibration, calibrate } from '../../workbench/analysis/calibration.ts'
-import { eachRow, valueAt } from '../../workbench/dataset/row.ts'
-import { openRows } from '../../workbench/dataset/rows.ts'
-import { figureColumn, numberText } from '../../workbench/report/tables.ts'
-import { defineCommand, type Io } from '../command.ts'
-import { file, misused, number, oneOf, text } from '../options.ts'
-import { textTable } from '../output.ts'
+import {
+  compareJudges,
+  type JudgeComparison,
+  type LabelledRow,
+} from '../../workbench/analysis/judge-comparison.ts'
+import { judgeReport, rowsNote } from '../../workbench/report/judge-tables.ts'
+import { figureColumn, numberText, type ReportTable } from '../../workbench/report/tables.ts'
+import { renderReport } from '../../workbench/report/write.ts'
+import { defineCommand } from '../command.ts'
+import { functionFolders } from '../gateway.ts'
+import { file, misused, number, oneOf, repeated, text } from '../options.ts'
+import { deliver, tablesText, textTable } from '../output.ts'
+import { judgedRows, pricedJudges, pricesOption } from './judged-rows.ts'
+import { withScored } from './score-configs.ts'
 
-/** Exit code 0, even if the judge and the people do not agree. */
+const formats = ['text', 'json', 'md', 'html', 'svg', 'png'] as const
+
+/** Exit code 0, even if the judges and the people do not agree; 1 if it was stopped by a signal. */
 export const command = defineCommand({
   name: 'calibrate',
-  summary: "compares a judge's scores with people's labels",
-  synopsis: ['SCORED --labels FILE --label FIELD'],
+  summary: "compares judges' scores with people's labels",
+  synopsis: ['SCORED... --labels FILE --label FIELD', 'JUDGE.yaml... --labels FILE --label FIELD'],
   about: `Compares scores with people's labels: accuracy, precision, recall, F1, Cohen's kappa, the confusion matrix, and every
-threshold. SCORED is a result of 'score'.`,
-  example: 'scored.jsonl --labels labels.jsonl --label extra_info.label --term quality',
+threshold. SCORED is a result of 'score'; an rm-config (.yaml) first scores the rows of --labels. With several files, or
+several --term, it compares the judges: their accuracy and tokens, how they agree, and whether a cascade pays: the cheaper
+judge, and the other one where the first is less confident.`,
+  example:
+    'small.yaml large.yaml --labels labels.jsonl --label extra_info.label --prices 1,8 --output judges.html',
   options: {
     labels: file('FILE', 'rows with the same ids and a label (true/false, 1/0)'),
     label: text('FIELD', 'the field with the label, e.g. extra_info.label'),
-    term: text('NAME', "compares a step's score instead of the reward"),
+    term: repeated(text('NAME', "compares a step's score instead of the reward")),
     threshold: number('N', 'a score of N or more counts as yes', { or: 0.5 }),
-    format: oneOf(['text', 'json'], 'the form of the figures', { or: 'text' }),
+    confidence: text(
+      'FIELD',
+      "the field of a judge's confidence, 0 to 1, with --term within the step, e.g. details.confidence (default: the larger one of score and 1 - score)",
+    ),
+    prices: pricesOption,
+    'reward-functions': functionFolders,
+    format: oneOf(
+      formats,
+      'the form of the figures; the last four for several judges (default: by the ending of --output, or text)',
+    ),
+    output: file('FILE', 'the file for the figures; standard output by default'),
   },
   positionals: 'files',
   async run({ values, positionals }, io) {
-    const { labels, label, term, threshold, format } = values
-    const [scored] = positionals
-    if (!scored || !labels || !label) throw misused('SCORED, --labels and --label are needed', 'calibrate')
-    const labelled = await labelsOf(labels, label, io)
-    const rows: { score: number | null; label: boolean }[] = []
-    for await (const { value } of eachRow(await openRows(scored, io.stdin))) {
-      const known = labelled.get(String(valueAt(value, 'id')))
-      const score = valueAt(value, term === undefined ? 'reward' : `terms.${term}.score`)
-      if (known !== undefined) rows.push({ score: typeof score === 'number' ? score : null, label: known })
-    }
-    if (rows.every(({ score }) => score === null)) {
-      throw new GatewayError(
-        'RG_INPUT_INVALID',
-        `${scored}: no row has both a score and an id from ${labels}`,
-      )
-    }
-    const found = calibrate(rows, threshold)
-    io.stdout.write(format === 'json' ? `${JSON.stringify(found, null, 2)}\n` : textOf(found))
-    return 0
+    const { labels, label, term: terms, threshold, confidence, prices, output } = values
+    if (positionals.length === 0 || !labels || !label)
+      throw misused('SCORED, --labels and --label are needed', 'calibrate')
+    const format = values.format ?? formats.find((one) => output?.endsWith(`.${one}`)) ?? 'text'
+    const scoring = { input: labels, functionFolders: values['reward-functions'], command: 'calibrate' }
+    return withScored(positionals, scoring, io, async (scored) => {
+      if (io.signal.aborted) return 1
+      const { names, rows } = await judgedRows(scored, { labels, label, terms, confidence }, io)
+      const judges = pricedJudges(names, prices, 'calibrate')
+      const isOne = names.length === 1
+      if (isOne && format !== 'text' && format !== 'json')
+        throw misused(
+          `--format ${format} compares several judges: name more files, or --term twice`,
+          'calibrate',
+        )
+      const each = names.map((_name, at) => calibrate(rowsOf(rows, at), threshold))
+      const content = isOne
+        ? singleContent(format === 'json', each[0] as Calibration)
+        : await comparisonContent(format, compareJudges(judges, rows, threshold), each)
+      await deliver(content, output, io)
+      return 0
+    })
   },
 })
 
-async function labelsOf(path: string, field: string, io: Io): Promise<ReadonlyMap<string, boolean>> {
-  const labels = new Map<string, boolean>()
-  let index = 0
-  for await (const { value } of eachRow(await openRows(path, io.stdin))) {
-    const id = String(valueAt(value, 'id') ?? index)
-    const label = valueAt(value, field)
-    index++
-    if (label === true || label === 1) labels.set(id, true)
-    else if (label === false || label === 0) labels.set(id, false)
-  }
-  if (labels.size > 0) return labels
-  throw new GatewayError('RG_INPUT_INVALID', `${path}: no row has true, false, 1 or 0 at '${field}'`)
+const rowsOf = (rows: readonly LabelledRow[], judge: number) =>
+  rows.map(({ label, said }) => ({ score: said[judge]?.score ?? null, label }))
+
+const singleContent = (isJson: boolean, found: Calibration): string =>
+  isJson ? `${JSON.stringify(found, null, 2)}\n` : textOf(found)
+
+async function comparisonContent(
+  format: (typeof formats)[number],
+  comparison: JudgeComparison,
+  each: readonly Calibration[],
+): Promise<string | Uint8Array> {
+  if (format === 'json') return `${JSON.stringify({ ...comparison, thresholds: each }, null, 2)}\n`
+  const report = judgeReport(comparison)
+  const tables = [...report.tables, bestTable(comparison, each)]
+  return format === 'text'
+    ? tablesText(tables, rowsNote(comparison))
+    : renderReport({ ...report, tables }, format)
 }
+
+/** Each judge at the threshold that suits it best, on all of its own rows. */
+const bestTable = ({ judges }: JudgeComparison, each: readonly Calibration[]): ReportTable => ({
+  title: 'Each judge alone at its best threshold',
+  columns: [{ title: 'best alone' }, ...figureNames.map(figureColumn)],
+  rows: each.map(({ best }, at) => [judges[at]?.name ?? '', ...figuresOf(best)]),
+})
+
+const figureNames = ['threshold', 'accuracy', 'precision', 'recall', 'F1', 'kappa']
+const figuresOf = ({ threshold, accuracy, precision, recall, f1, kappa }: Calibrated): string[] =>
+  [threshold, accuracy, precision, recall, f1, kappa].map((value) => numberText(value))
 
 function textOf({ rows, unscored, at: chosen, sweep, best }: Calibration): string {
   const { truePositive, falsePositive, trueNegative, falseNegative } = chosen.confusion
-  const figures = ({ threshold, accuracy, precision, recall, f1, kappa }: Calibrated) =>
-    [threshold, accuracy, precision, recall, f1, kappa].map((value) => numberText(value))
-  const names = ['threshold', 'accuracy', 'precision', 'recall', 'F1', 'kappa']
   return [
     `${rows} labelled rows, ${unscored} of them without a score`,
     `at ${chosen.threshold}: ${truePositive} true positives, ${falsePositive} false positives, ${trueNegative} true negatives, ${falseNegative} false negatives`,
     textTable(
-      [{ title: '' }, ...names.map(figureColumn)],
+      [{ title: '' }, ...figureNames.map(figureColumn)],
       [
-        ['asked for', ...figures(chosen)],
-        ['best kappa', ...figures(best)],
-        ...sweep.map((one) => ['', ...figures(one)]),
+        ['asked for', ...figuresOf(chosen)],
+        ['best kappa', ...figuresOf(best)],
+        ...sweep.map((one) => ['', ...figuresOf(one)]),
       ],
     ),
     '',

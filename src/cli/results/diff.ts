@@ -1,13 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type Difference, differences } from '../../workbench/analysis/differences.ts'
 import { figureColumn, numberText, shareText } from '../../workbench/report/tables.ts'
-import { defineCommand, type Io } from '../command.ts'
-import { functionFolders, rewardOf, withGateway } from '../gateway.ts'
+import { defineCommand } from '../command.ts'
+import { functionFolders } from '../gateway.ts'
 import { file, misused, oneOf } from '../options.ts'
 import { textTable } from '../output.ts'
-import { scoreFile } from '../rewards/score-file.ts'
+import { withScored } from './score-configs.ts'
 
 /** Exit code 0, even if rewards differ; 1 if it was stopped by a signal. */
 export const command = defineCommand({
@@ -27,20 +24,10 @@ best answer changes, and the rows that moved most. A, B, ... are scored files (r
   async run({ values, positionals }, io) {
     const { format } = values
     if (positionals.length < 2) throw misused('two files are needed', 'diff')
-    const folder = await mkdtemp(join(tmpdir(), 'reward-gateway-'))
-    try {
-      const files: string[] = []
-      for (const [at, one] of positionals.entries()) {
-        const isConfig = /\.(?:ya?ml|json)$/.test(one)
-        if (isConfig && values.input === undefined) {
-          throw misused(`${one} is a config: --input names the rows to score`)
-        }
-        const scored = join(folder, `${at}.jsonl`)
-        if (isConfig) await score(one, values.input ?? '', scored, values['reward-functions'], io)
-        files.push(isConfig ? scored : one)
-      }
+    const { input, 'reward-functions': functionFolders } = values
+    return withScored(positionals, { input, functionFolders, command: 'diff' }, io, async (files) => {
       if (io.signal.aborted) return 1
-      const found = await differences(files)
+      const found = await differences(files.map(({ path }) => path))
       const named = found.map((difference, at) => ({
         a: positionals[0],
         b: positionals[at + 1],
@@ -48,33 +35,9 @@ best answer changes, and the rows that moved most. A, B, ... are scored files (r
       }))
       io.stdout.write(format === 'json' ? `${JSON.stringify(named, null, 2)}\n` : textOf(positionals, found))
       return 0
-    } finally {
-      await rm(folder, { recursive: true, force: true })
-    }
+    })
   },
 })
-
-async function score(
-  config: string,
-  input: string,
-  output: string,
-  functionFolders: readonly string[],
-  io: Io,
-): Promise<void> {
-  await withGateway({ configs: [config], inline: [], functionFolders }, io, (gateway) => {
-    const job = {
-      gateway,
-      reward: rewardOf(gateway, undefined),
-      input,
-      output,
-      batch: 512,
-      keep: 'facts',
-      resume: false,
-      failedOnly: false,
-    } as const
-    return scoreFile({ ...job, label: config, allowInvalid: 1, calls: () => 0 }, io)
-  })
-}
 
 function textOf([first = '', ...others]: readonly string[], found: readonly Difference[]): string {
   const titles = [

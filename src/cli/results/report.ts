@@ -1,10 +1,13 @@
 import { analyzeInputs, sortInputs } from '../../workbench/analysis/analysis.ts'
+import { compareJudges, type JudgeComparison } from '../../workbench/analysis/judge-comparison.ts'
 import { highValueDefaults } from '../../workbench/analysis/signal.ts'
-import { reportOf } from '../../workbench/report/report.ts'
+import { judgeReport } from '../../workbench/report/judge-tables.ts'
+import { type Report, reportOf } from '../../workbench/report/report.ts'
 import { type ReportFormat, renderReport, reportFormats } from '../../workbench/report/write.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, type Io } from '../command.ts'
 import { file, misused, number, oneOf, repeated, text } from '../options.ts'
 import { deliver } from '../output.ts'
+import { judgedRows, pricedJudges, pricesOption } from './judged-rows.ts'
 
 const formats = [...reportFormats, 'json'] as const
 
@@ -23,6 +26,12 @@ tables, json the figures, svg and png the plots.`,
     title: text('TEXT', 'the title of the page', { or: 'Rewards' }),
     'solved-at': number('N', 'a reward of N or more counts as solved', { or: 1 }),
     log: repeated(file('FILE', 'a training log whose first lines do not look like one')),
+    labels: file(
+      'FILE',
+      "rows with people's labels: compares two or more scored files as judges, as 'calibrate' does",
+    ),
+    label: text('FIELD', 'the field with the label, e.g. extra_info.label'),
+    prices: pricesOption,
   },
   positionals: 'files',
   async run({ values, positionals: files }, io) {
@@ -30,16 +39,41 @@ tables, json the figures, svg and png the plots.`,
     const format = values.format ?? formats.find((one) => output.endsWith(`.${one}`)) ?? 'html'
     if (files.length + values.log.length === 0)
       throw misused('a scored file or a training log is needed', 'report')
-    const { analysis, runs } = await analyzeInputs(await sortInputs(files, values.log), {
-      solvedAt,
-      thresholds: highValueDefaults,
-    })
-    const report = reportOf(values.title, analysis, runs)
+    const inputs = await sortInputs(files, values.log)
+    const judges = await judgesOf(inputs.scored, values, io)
+    const { analysis, runs } = await analyzeInputs(inputs, { solvedAt, thresholds: highValueDefaults })
+    const report = withJudges(reportOf(values.title, analysis, runs), judges)
     const content =
       format === 'json'
-        ? `${JSON.stringify({ ...analysis, logs: runs, readings: report.readings }, null, 2)}\n`
+        ? `${JSON.stringify({ ...analysis, logs: runs, readings: report.readings, ...(judges && { judges }) }, null, 2)}\n`
         : await renderReport(report, format satisfies ReportFormat)
     await deliver(content, output, io)
     return 0
   },
 })
+
+interface Labels {
+  readonly labels: string | undefined
+  readonly label: string | undefined
+  readonly prices: readonly number[] | undefined
+}
+
+/** The scored files as judges; null: no labels are named. */
+async function judgesOf(
+  scored: readonly string[],
+  { labels, label, prices }: Labels,
+  io: Io,
+): Promise<JudgeComparison | null> {
+  if (labels === undefined && label === undefined && prices === undefined) return null
+  if (!labels || !label || scored.length < 2)
+    throw misused('--labels and --label go together, with two or more scored files', 'report')
+  const files = scored.map((path) => ({ file: path, path, tokens: null }))
+  const { names, rows } = await judgedRows(files, { labels, label, terms: [], confidence: undefined }, io)
+  return compareJudges(pricedJudges(names, prices, 'report'), rows, 0.5)
+}
+
+function withJudges(report: Report, judges: JudgeComparison | null): Report {
+  if (judges === null) return report
+  const { charts, tables } = judgeReport(judges)
+  return { ...report, charts: [...report.charts, ...charts], tables: [...report.tables, ...tables] }
+}
