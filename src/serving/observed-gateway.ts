@@ -8,6 +8,7 @@ import { rewardRange } from '../scoring/plan/fold.ts'
 import type { GatewaySettings } from '../scoring/plan/gateway-config.ts'
 import { type MonitorEvents, Monitors, type WatchedRun } from './telemetry/monitors/monitors.ts'
 import { openRecord, type RecordEvents, type RecordParts } from './telemetry/record/record.ts'
+import { type RunStalls, Stalls } from './telemetry/stalls.ts'
 
 /** Events of the gateway, its record and its monitors. */
 export interface ObservedEvents extends NonNullable<GatewayOptions['events']> {
@@ -22,6 +23,8 @@ export const observedRooms: readonly (keyof ObservedEvents)[] = [...gatewayRooms
 export interface ObservedGateway extends Gateway {
   /** The monitored runs of one reward, or of all. */
   runs(reward?: string): readonly WatchedRun[]
+  /** What the training steps of each run waited for. */
+  stalls(): readonly RunStalls[]
 }
 
 /** Options of a gateway; `events` may also listen to the record and the monitors. */
@@ -35,6 +38,7 @@ export async function openObservedGateway(options: ObservedOptions): Promise<Obs
   const guard = options.guard ?? warningGuard(clock)
   const { record, monitors: alarms, ...events } = guardedEvents(guard, options.events ?? {}, observedRooms)
   const monitors = new Monitors({ clock, guard, rangeOf: rewardRange, ...(alarms && { events: alarms }) })
+  const stalls = new Stalls(clock)
   const parts = { clock, guard, ...(record && { events: record }) }
   const gateway = await openGateway({
     ...options,
@@ -42,7 +46,7 @@ export async function openObservedGateway(options: ObservedOptions): Promise<Obs
     guard,
     events: {
       ...events,
-      engine: allOf<EngineEvents>(guard, engineEventNames, { engine: events.engine, monitors }),
+      engine: allOf<EngineEvents>(guard, engineEventNames, { engine: events.engine, monitors, stalls }),
     },
     attach: (settings, models) =>
       recordOf(settings, {
@@ -50,7 +54,10 @@ export async function openObservedGateway(options: ObservedOptions): Promise<Obs
         samplingOf: (model) => (models.get(model)?.sampling ?? {}) as Sampling,
       }),
   })
-  return Object.assign(gateway, { runs: (reward?: string) => monitors.runs(reward) })
+  return Object.assign(gateway, {
+    runs: (reward?: string) => monitors.runs(reward),
+    stalls: () => stalls.runs(),
+  })
 }
 
 /** null if the settings ask for no record. */

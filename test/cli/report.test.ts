@@ -137,3 +137,54 @@ t.test('ECharts is loaded only for plots', async (t) => {
   t.ok(sources.length > 100, `${sources.length} files`)
   t.strictSame(loading, [])
 })
+
+t.test('a report says what the last reward of each step waited for', async (t) => {
+  const folder = t.testdir()
+  const [row] = rows
+  const at = (second: number, ...spent: readonly (readonly [string, number])[]) => ({
+    ...row,
+    run: 'one',
+    arrived: new Date(1_800_000_000_000 + second * 1000).toISOString(),
+    spent: spent.map(([cause, s]) => ({ cause, ...(cause === 'line' && { model: 'judge' }), ms: s * 1000 })),
+  })
+  const file = join(folder, 'records.jsonl')
+  const lines = [
+    { ...at(0, ['line', 60], ['answer', 5]), training_step: 1 },
+    { ...at(50, ['rule', 1]), training_step: 1 },
+    { ...at(200, ['gateway', 2], ['line', 8]), training_step: 2 },
+    { ...at(201, ['line', 300]), training_step: 2, failure: { kind: 'cancelled' } },
+    { ...row, training_step: 3 },
+  ]
+  writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'))
+  const { stdout } = await runCommand(['report', file, '--format', 'json'])
+  const { stalls } = JSON.parse(stdout)
+  t.strictSame(stalls, [
+    {
+      file: 0,
+      run: 'one',
+      rows: 2,
+      step: 1,
+      ms: 15_000,
+      shares: [
+        { cause: 'line', model: 'judge', ms: 10_000 },
+        { cause: 'answer', model: '', ms: 5000 },
+      ],
+    },
+    {
+      file: 0,
+      run: 'one',
+      rows: 1,
+      step: 2,
+      ms: 10_000,
+      shares: [
+        { cause: 'line', model: 'judge', ms: 8000 },
+        { cause: 'gateway', model: '', ms: 2000 },
+      ],
+    },
+  ])
+  const table = await runCommand(['report', file, '--format', 'md'])
+  t.match(
+    table.stdout,
+    /What the last reward of a step waited for\n[\s\S]*\| one \| line \| judge \| 2 \| 18\.0 \| 72\.00 % \| 10\.0 \| 1 \|/,
+  )
+})

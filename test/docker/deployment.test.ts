@@ -267,7 +267,9 @@ t.test('every label that a query names is one of its metric', async (t) => {
     const grouped = [...expr.matchAll(/by \(([\w, ]+)\)/g)].flatMap(([, list = '']) => list.split(', '))
     for (const [, metric = '', selector = ''] of expr.matchAll(/reward_gateway_(\w+)(?:\{([^}]*)\})?/g)) {
       const name = metric.replace(/_(?:bucket|sum|count)$/, '')
-      const known = name.startsWith('run_') ? ['reward', 'run', 'figure', 'step'] : (labelsOf.get(name) ?? [])
+      const known = name.startsWith('run_')
+        ? ['reward', 'run', 'figure', 'step', 'cause', 'model']
+        : (labelsOf.get(name) ?? [])
       const selected = [...selector.matchAll(/(\w+)=/g)].map(([, label = '']) => label)
       for (const label of [...selected, ...grouped])
         t.ok([...known, ...everywhere].includes(label), `${label} of ${name} in ${expr}`)

@@ -17,6 +17,7 @@ export async function testApp(
     models: () => gateway.models(),
     sandboxes: () => gateway.sandboxes(),
     runs: () => gateway.runs(),
+    stalls: () => gateway.stalls(),
   })
   const gateway = await testGateway(t, rewards, { events: metrics, env })
   const app = await createApp({ gateway, metrics, bodyLimit })

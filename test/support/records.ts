@@ -1,3 +1,4 @@
+import { RequestTimes } from '../../src/core/stalls/request-times.ts'
 import type { RequestDone } from '../../src/scoring/engine/events.ts'
 import { type RecordedRow, recordedRow } from '../../src/serving/telemetry/record/row.ts'
 import { linesOf, recordFiles } from '../../src/serving/telemetry/record/segments.ts'
@@ -46,4 +47,5 @@ export const requestDone = (requestId: string, rewards: readonly number[], respo
     ],
   })),
   ms: new Float64Array(rewards.length),
+  times: new RequestTimes(rewards.length, 0),
 })

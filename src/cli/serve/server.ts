@@ -56,6 +56,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     models: () => gateway.models(),
     sandboxes: () => gateway.sandboxes(),
     runs: () => gateway.runs(),
+    stalls: () => gateway.stalls(),
   })
   let log: Log | null = null
   let opened: ObservedGateway | null = null

@@ -5,6 +5,7 @@
  */
 
 import type { Failure, Sample } from '../../core/sample/sample.ts'
+import { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { StepContext } from '../engine/context.ts'
 import type { EngineParts } from '../engine/engine.ts'
 import { Gates } from '../engine/gate.ts'
@@ -260,6 +261,7 @@ export async function probe(
     job: { plan, rows: [sample], deadline, signal },
     end: { signal, isOver: false, dispose() {} },
     gates: new Gates(),
+    times: new RequestTimes(1, clock.now()),
     groups: new RequestGroups([sample], clock, async () => []),
     crossRequestGroups: new CrossRequestGroups(clock, async () => []),
     hold: () => () => {},

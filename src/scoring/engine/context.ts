@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Sample, Term } from '../../core/sample/sample.ts'
+import type { GroupTimes, RequestTimes } from '../../core/stalls/request-times.ts'
 import type { CallRow, FunctionHost } from '../functions/function-host.ts'
 import type { Models } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
@@ -21,6 +22,10 @@ export interface StepContext {
   readonly end: Expiry
   /** Limits on what the request may have in progress at once. */
   readonly gates: Gates
+  /** Where the time of each row goes. */
+  readonly times: RequestTimes
+  /** Of a run over a group: whose waits it notes. Absent: those of the row. */
+  readonly owner?: number | undefined
   readonly groups: Groups
   /** Groups whose members arrive in separate requests. */
   readonly crossRequestGroups: GroupWaiting
@@ -36,8 +41,8 @@ export interface Groups {
   membersOf(sample: Sample): readonly Sample[]
   /** The size of a sample's group: what its rows claim, or the number that arrived if that is larger. */
   sizeOf(sample: Sample): number
-  /** Calls `done` once, after it has returned. */
-  join(joining: Joining, quorum: Quorum, done: (joined: Joined) => void): void
+  /** Calls `done` once, after it has returned what the member waits for. */
+  join(joining: Joining, quorum: Quorum, done: (joined: Joined) => void): GroupTimes
 }
 
 /** Returned instead of a term when too few members arrived, or this one arrived too late. */
@@ -52,6 +57,8 @@ export interface Joining {
   readonly step: PlanStep
   readonly sample: Sample
   readonly row: CallRow | null
+  /** The sample's index in its request. */
+  readonly place: number
 }
 
 /** When a group's step may run. */
@@ -66,5 +73,6 @@ export interface Quorum {
 
 /** Waits for members that arrive in other requests. */
 export interface GroupWaiting {
-  join(joining: Joining, quorum: Quorum): Promise<Joined>
+  /** `times` learns what the member waits for. */
+  join(joining: Joining, quorum: Quorum, times: GroupTimes): Promise<Joined>
 }

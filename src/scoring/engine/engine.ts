@@ -7,6 +7,7 @@ import type { Clock } from '../../core/clock.ts'
 import { releaseImages } from '../../core/sample/image.ts'
 import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import { eachInSlices, inSlices } from '../../core/slices.ts'
+import { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import { parkedDetail } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
@@ -98,6 +99,7 @@ function scoreRows(
     const outcomes = new Array<Outcome>(rows.length)
     const began = parts.clock.now()
     const ms = new Float64Array(rows.length)
+    const times = new RequestTimes(rows.length, began, job.arrived)
     let left = rows.length
     const finish = (index: number, outcome: Outcome) => {
       outcomes[index] = outcome
@@ -111,11 +113,12 @@ function scoreRows(
     const close = () => {
       end.dispose()
       resolve(outcomes)
-      const { run = '', trainingStep = null, requestId = null } = job
-      parts.events?.done?.({ plan, requestId, run, trainingStep, rows, outcomes, ms })
+      parts.events?.done?.({ plan, requestId, run, trainingStep, rows, outcomes, ms, times })
       for (const row of rows) if (hasMessages(row)) releaseImages(row)
     }
     const conclude = () => void eachInSlices(rows.length, finishLate, close)?.catch(reject)
+    const { run = '', trainingStep = null, requestId = null } = job
+    parts.events?.began?.({ run, trainingStep, times })
     const rowDone = parts.demand.admit(plan.steps, rows.length)
     const holds = Number.isFinite(plan.group.waitMs)
     const take = (index: number, outcome: Outcome) => {
@@ -156,6 +159,8 @@ function scoreRows(
       job,
       end,
       gates,
+      times,
+      owner: undefined,
       groups,
     }
     let next = 0

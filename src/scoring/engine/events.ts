@@ -6,6 +6,7 @@ import {
   type Unreadable,
 } from '../../core/sample/sample.ts'
 import { eachInSlices } from '../../core/slices.ts'
+import type { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { Answered, RenderedInput, Sampling } from '../models/interface/ask.ts'
 import type { Plan } from '../plan/plan.ts'
 
@@ -42,11 +43,17 @@ export interface RequestDone {
   readonly outcomes: readonly Outcome[]
   /** Milliseconds from the start of the request to each row's outcome. */
   readonly ms: Float64Array
+  /** Where the time of each row went. */
+  readonly times: RequestTimes
 }
+
+/** A request whose rows begin to be scored; `done` follows with the same `times`. */
+export interface RequestBegan extends Pick<RequestDone, 'run' | 'trainingStep' | 'times'> {}
 
 /** Events of the engine. Listeners must be cheap; they are called through a ListenerGuard. */
 export interface EngineEvents {
   voted?(event: VoteEvent): void
+  began?(event: RequestBegan): void
   done?(event: RequestDone): void
   /** A decision is asked again, of the step's second judge. */
   escalated?(event: { readonly reward: string; readonly step: string }): void
@@ -57,6 +64,7 @@ export interface EngineEvents {
 /** Every event of the engine. */
 export const engineEventNames = Object.keys({
   voted: true,
+  began: true,
   done: true,
   escalated: true,
   guarded: true,
@@ -67,10 +75,10 @@ export const engineEventNames = Object.keys({
  * turn of the event loop if there are many.
  */
 export function countBytes(
-  { rows, outcomes }: RequestDone,
+  { rows, outcomes, times }: RequestDone,
   then: (bytes: number) => void,
 ): Promise<void> | null {
-  let bytes = 0
+  let bytes = times.bytes
   const count = (index: number): void => {
     bytes += bytesOf(rows[index]) + bytesOf(outcomes[index])
   }

@@ -21,6 +21,8 @@ export interface RowsToScore {
   readonly requestId?: string | undefined
   /** The request's position in a trace; absent: not traced. */
   readonly trace?: Trace | undefined
+  /** When the request had been received, in milliseconds on the clock; absent: now. */
+  readonly arrived?: number | undefined
   /** Accumulates the time that the request waits for models and groups. */
   readonly waitTime?: WaitTime | undefined
   /** If true, refused with RG_OVERLOADED when its questions would wait too long for their models. Otherwise they wait. */

@@ -2,7 +2,7 @@ import type { Failure, Term } from '../../core/sample/sample.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
-import { called, failedTerm, ruleTerm, unforeseen } from './step.ts'
+import { called, failedTerm, ownerOf, ruleTerm, unforeseen } from './step.ts'
 
 const withoutSandbox: Failure = {
   kind: 'sandbox_unreachable',
@@ -16,9 +16,10 @@ export async function programTerm(context: StepContext, step: PlanStep, row: Cal
   const made = await called(context, { op: 'preprocess', function: step.function, rows: [row] })
   if (made.status !== 'execution') return ruleTerm(context, step, made)
   if (step.sandbox === null) return failedTerm(context, step, withoutSandbox)
-  const { clock, job, end, sandboxes } = context
+  const { clock, job, end, sandboxes, times } = context
   const started = clock.now()
   job.waitTime?.begin(started)
+  const wait = times.wait(ownerOf(context, [row]), 'sandbox', step.sandbox, started)
   const outcome = await sandboxes
     .run(step.sandbox, {
       execution: made.execution,
@@ -26,7 +27,10 @@ export async function programTerm(context: StepContext, step: PlanStep, row: Cal
       signal: end.signal,
     })
     .catch((error: unknown) => ({ failure: unforeseen(error) }))
-    .finally(() => job.waitTime?.end(clock.now()))
+    .finally(() => {
+      wait.to = clock.now()
+      job.waitTime?.end(wait.to)
+    })
   if ('failure' in outcome) return failedTerm(context, step, outcome.failure)
   const read = { op: 'postprocess', function: step.function, rows: [row], answer: outcome.result } as const
   return ruleTerm(context, step, await called(context, read))

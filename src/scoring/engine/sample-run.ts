@@ -72,7 +72,18 @@ export class SampleRun {
     else if (failure) this.#finishSoon(at, failedTerm(this.#context, step, failure))
     else if (why) this.#finishSoon(at, skippedTerm(this.#context, step, why))
     else if (gate.enters(room)) this.#beginWithin(step, at, gate, room)
-    else gate.wait(room, () => this.#beginWithin(step, at, gate, room))
+    else this.#beginLater(step, at, gate, room)
+  }
+
+  /** Waits for its room. Questions wait because many of the request are at their model already. */
+  #beginLater(step: PlanStep, at: number, gate: Gate, room: number): void {
+    const { times, clock } = this.#context
+    const [model] = step.models
+    const wait = times.wait(this.#index, model === undefined ? 'rule' : 'line', model ?? '', clock.now())
+    gate.wait(room, () => {
+      wait.to = clock.now()
+      this.#beginWithin(step, at, gate, room)
+    })
   }
 
   /**
@@ -83,8 +94,8 @@ export class SampleRun {
     const isOff = why !== null || failure !== null
     const traced = isOff ? null : traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
-    const row = isOff ? null : rowOf(step, this.#sample, this.#terms)
-    joinGroup(context, step, this.#sample, row, (term) =>
+    const row = isOff ? null : rowOf(step, this.#sample, this.#terms, this.#index)
+    joinGroup(context, step, { sample: this.#sample, row, place: this.#index }, (term) =>
       this.#finish(
         at,
         failure ? failedTerm(context, step, failure) : (term ?? skippedTerm(context, step, why ?? 'skipped')),
@@ -106,13 +117,20 @@ export class SampleRun {
     }
     const traced = traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
-    const row = rowOf(step, this.#sample, this.#terms)
+    const row = rowOf(step, this.#sample, this.#terms, this.#index)
     if (step.kind === 'rule') {
       const call = { op: 'score', function: step.function, rows: [row], request: this.#context.end } as const
+      const { times, clock } = context
+      // A small function has answered before `run` returns, in no time worth noting.
+      let noted: number | undefined
+      let isDone = false
       context.functions.run(call, (result) => {
+        isDone = true
+        if (noted !== undefined) times.ruleEnded(noted, clock.now())
         gate.leave(room)
         this.#finish(at, ruleTerm(context, step, result), traced)
       })
+      if (!isDone) noted = times.ruleBegan(this.#index, clock.now())
       return
     }
     const finish = (term: Term): void => {

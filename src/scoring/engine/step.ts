@@ -12,20 +12,27 @@ export const termNamed = (terms: Terms, name: string): Term | undefined =>
   terms.find((term) => term?.name === name)
 
 /** The result of a call; no promise if the function ran synchronously, as the package's small ones do. */
-export function called({ functions }: StepContext, call: Call): MaybePromise<CallResult> {
+export function called(context: StepContext, call: Call): MaybePromise<CallResult> {
+  const { functions, times, clock } = context
   let result: CallResult | undefined
   let resolve: ((result: CallResult) => void) | undefined
+  let rule = 0
   functions.run(call, (done) => {
-    if (resolve) resolve(done)
-    else result = done
+    if (resolve) {
+      times.ruleEnded(rule, clock.now())
+      resolve(done)
+    } else result = done
   })
-  return (
-    result ??
-    new Promise((later) => {
-      resolve = later
-    })
-  )
+  if (result) return result
+  rule = times.ruleBegan(ownerOf(context, call.rows), clock.now())
+  return new Promise((later) => {
+    resolve = later
+  })
 }
+
+/** Whose waits a step notes: a run's over a group, or the row's. */
+export const ownerOf = ({ owner }: Pick<StepContext, 'owner'>, rows: readonly CallRow[]): number =>
+  owner ?? rows[0]?.place ?? 0
 
 /** The term for a rule function's result. */
 export function ruleTerm(context: StepContext, step: PlanStep, result: CallResult): Term {
@@ -35,15 +42,15 @@ export function ruleTerm(context: StepContext, step: PlanStep, result: CallResul
 }
 
 /** A row as a reward function sees it: the sample with this step's judge prompt, and the steps named in `after`. */
-export function rowOf(step: PlanStep, given: Sample, terms: Terms): CallRow {
+export function rowOf(step: PlanStep, given: Sample, terms: Terms, place = 0): CallRow {
   const rmPrompt = Object.hasOwn(given.rmPrompts, step.name) ? given.rmPrompts[step.name] : undefined
   const sample = rmPrompt === undefined ? given : withPrompt(given, rmPrompt)
-  if (step.after.length === 0) return { sample, earlier: nothing }
+  if (step.after.length === 0) return { sample, earlier: nothing, place }
   const earlier = step.after.map((name) => {
     const term = termNamed(terms, name)
     return [name, { score: term?.status === 'scored' ? term.score : null, texts: textsOf(term) }] as const
   })
-  return { sample, earlier: Object.fromEntries(earlier) }
+  return { sample, earlier: Object.fromEntries(earlier), place }
 }
 
 const nothing: CallRow['earlier'] = Object.freeze({})

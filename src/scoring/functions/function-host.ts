@@ -45,6 +45,8 @@ export interface BoundFunction {
 export interface CallRow {
   readonly sample: Sample
   readonly earlier: Readonly<Record<string, Earlier>>
+  /** The row's index in its request; absent outside of requests. */
+  readonly place?: number
 }
 
 /** One call of an author's hook. `rows`: one for a rule or a judge, two for a pair, otherwise the whole group. */

@@ -1,5 +1,6 @@
 import type { AskName } from '../../contract/index.ts'
 import type { Clock } from '../../core/clock.ts'
+import { type QuestionWatch, watchAll } from '../../core/stalls/question-times.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
 import type { Backend, Settings } from './backends/backend.ts'
 import { isTextAsk } from './backends/generated-text.ts'
@@ -28,6 +29,7 @@ interface Item {
   readonly deadline: number
   readonly stop: CancelToken
   readonly trace: Trace | undefined
+  readonly watch: QuestionWatch | undefined
   resolve(done: Dispatched<unknown>): void
   reject(error: unknown): void
 }
@@ -68,7 +70,7 @@ export class Batcher {
   add(
     kind: string,
     shared: Shared,
-    asked: Pick<Item, 'input' | 'request' | 'deadline' | 'stop' | 'trace'>,
+    asked: Pick<Item, 'input' | 'request' | 'deadline' | 'stop' | 'trace' | 'watch'>,
   ): Promise<Dispatched<unknown>> {
     const key = `${shared.ask} ${kind} ${shared.prefix}`
     return new Promise((resolve, reject) => {
@@ -119,9 +121,12 @@ export class Batcher {
   }
 
   /** Sends a single question. Never rejects. */
-  async #runOne(shared: Shared, { input, request, deadline, stop, trace, ...item }: Item): Promise<void> {
+  async #runOne(
+    shared: Shared,
+    { input, request, deadline, stop, trace, watch, ...item }: Item,
+  ): Promise<void> {
     try {
-      const work = buildRequest(this.#parts, { ...shared, input, request, deadline, trace })
+      const work = buildRequest(this.#parts, { ...shared, input, request, deadline, trace, watch })
       item.resolve(await this.#parts.send<unknown>(work, stop))
     } catch (error) {
       item.reject(error)
@@ -147,6 +152,7 @@ export class Batcher {
           trace: items.find(({ trace }) => trace)?.trace,
           isHedged: isIdempotent,
           isIdempotent,
+          watch: watchAll(items.map(({ watch }) => watch)),
           message: { method: 'POST', path, headers, body },
           read: (reply) => all(backend.readBatch(ask, jsonOf(ask, reply), inputs)),
         },

@@ -3,6 +3,7 @@
 import { decisionTexts } from '../../contract/decision.ts'
 import type { AskName, Asks } from '../../contract/index.ts'
 import { memoizeByObject } from '../../core/memoize.ts'
+import type { QuestionWatch } from '../../core/stalls/question-times.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
 import type { Backend, Settings } from './backends/backend.ts'
 import type { Dispatcher, UpstreamRequest } from './dispatch/dispatch.ts'
@@ -61,6 +62,7 @@ interface Question<A extends AskName> {
   readonly request: object
   readonly deadline: number
   readonly trace?: Trace | undefined
+  readonly watch?: QuestionWatch | undefined
   /** Absent: a question with images is not hedged. */
   readonly hedgesImages?: boolean
 }
@@ -68,7 +70,7 @@ interface Question<A extends AskName> {
 /** The request for a single question. Throws UpstreamError if this kind of server does not support the ask. */
 export function buildRequest<A extends AskName>(
   { backend, headers }: { readonly backend: Backend; readonly headers: Record<string, string> },
-  { ask, input, settings, prefix, request, deadline, trace, hedgesImages }: Question<A>,
+  { ask, input, settings, prefix, request, deadline, trace, watch, hedgesImages }: Question<A>,
 ): UpstreamRequest<Asks[A]['answer']> {
   const { path, body } = backend.translate(ask, input, settings)
   const { isIdempotent = true } = backend
@@ -79,6 +81,7 @@ export function buildRequest<A extends AskName>(
     deadline,
     load: loadOf(body, 1, mostGenerated(ask, settings)),
     trace,
+    watch,
     isHedged: isIdempotent && (!(body instanceof ImageBody) || hedgesImages === true),
     isIdempotent,
     message: { method: 'POST', path, headers, body },

@@ -34,7 +34,7 @@ export interface LabelScoring {
 }
 
 /** What the calls for one question have in common. */
-export type Asker = Pick<UpstreamRequest<unknown>, 'prefix' | 'request' | 'deadline' | 'trace'>
+export type Asker = Pick<UpstreamRequest<unknown>, 'prefix' | 'request' | 'deadline' | 'trace' | 'watch'>
 
 const keptLabels = 256
 

@@ -89,6 +89,7 @@ export class Model {
       let flight = this.#flights.get(key)
       const source = flight && !flight.stop.aborted ? 'joined' : 'call'
       if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
+      else if (flight.times) request.times?.share(flight.times)
       const done = await flight.join(clock, request.deadline, request.signal, () => this.deadlineError(since))
       return answered(done, source, forget)
     } catch (error) {
@@ -180,7 +181,11 @@ export class Model {
         // Time without a live instance says nothing about response times.
         const aliveMs = () => clock.now() - pool.liveness.deadMs
         const began = aliveMs()
-        if (entered !== null) await queueMemory.holding(1, bytesOfInput(request.input), false, () => entered)
+        if (entered !== null) {
+          request.times?.enters('parked', clock.now())
+          await queueMemory.holding(1, bytesOfInput(request.input), false, () => entered)
+          request.times?.enters('gateway', clock.now())
+        }
         try {
           const done = await this.#call(request, settings, stop)
           this.#sojourn.observe(load, aliveMs() - began)
@@ -198,17 +203,18 @@ export class Model {
       () => {
         if (this.#flights.get(key) === flight) this.#flights.delete(key)
       },
+      request.times,
     )
     this.#flights.set(key, flight)
     return flight
   }
 
   #call(request: AskRequest, settings: Settings, stop: CancelToken): Promise<Dispatched<AnyAnswer>> {
-    const { ask, input, group = '', deadline, signal, trace } = request
+    const { ask, input, group = '', deadline, signal, trace, times: watch } = request
     const { backend, dispatcher } = this.parts
     const { balance } = this.config
     const prefix = balance === 'group_affinity' ? `${request.prefix}\n${group}` : request.prefix
-    const asker = { request: signal, deadline, trace }
+    const asker = { request: signal, deadline, trace, watch }
     if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
       return this.#labelScorer().ask(input as RenderedInput['choose'], { ...asker, prefix }, settings, stop)
     if (ask === 'rewards' && this.config.rewards.returns === 'tokens')
@@ -226,7 +232,7 @@ export class Model {
       return this.#batcher.add(kind, shared, { ...asker, input, stop }) as Promise<Dispatched<AnyAnswer>>
     }
     const hedgesImages = this.config.images.hedge
-    const asked = { ask, input, settings, prefix, request: signal, deadline, trace, hedgesImages }
+    const asked = { ask, input, settings, prefix, request: signal, deadline, trace, watch, hedgesImages }
     const work = buildRequest(this.parts, asked)
     return dispatch(dispatcher, work, stop)
   }

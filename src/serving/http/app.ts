@@ -101,7 +101,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     bytes: () => gateway.settings.limits.max_bodies_bytes,
     heapBytes: heapShare(bodiesHeapShare),
   })
-  readBodies(app, { bytes: bodyLimit, values: () => gateway.settings.limits, admission })
+  readBodies(app, { bytes: bodyLimit, values: () => gateway.settings.limits, admission, clock })
   app.addHook('onResponse', (request, reply, done) => {
     const route = routePattern(request) || 'none'
     const { elapsedTime: ms, statusCode: status } = reply

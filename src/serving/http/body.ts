@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
+import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { JsonLimitError, type NonJsonLiteral, parseJsonBytes } from '../../core/json/text.ts'
 import { eachInSlices, type MaybePromise, turnFor, turnForOne } from '../../core/slices.ts'
@@ -45,15 +46,20 @@ interface ReadLimits {
   /** `limits.max_row_values` and `limits.max_samples`. */
   readonly values: () => { readonly max_row_values: number; readonly max_samples: number }
   readonly admission: BodyAdmission
+  readonly clock: Clock
 }
 
 /** Reads JSON bodies, plain or gzipped, with Python's NaN and Infinity. Limits also apply to the decompressed body. */
-export function readBodies(app: FastifyInstance, { bytes: limit, values, admission }: ReadLimits): void {
+export function readBodies(
+  app: FastifyInstance,
+  { bytes: limit, values, admission, clock }: ReadLimits,
+): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     ['application/json', 'text/json'],
     async (request: FastifyRequest, payload: Payload) => {
       const bytes = await bytesOf(payload, request, limit, (length) => admission.grow(request, length))
+      request.arrived = clock.now()
       const turn = turnForOne()
       if (turn !== null) await turn
       if (bytes.length > fewBytes) lengths.set(request, bytes.length)

@@ -55,12 +55,15 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** null if nothing is scored for this request alone. */
     waitTime: WaitTime | null
+    /** When its body had been received, on the clock; undefined if it had none. */
+    arrived: number | undefined
   }
 }
 
-/** Declares `request.waitTime`. */
+/** Declares `request.waitTime` and `request.arrived`. */
 export function addWaitTime(app: FastifyInstance): void {
   app.decorateRequest('waitTime', null)
+  app.decorateRequest('arrived', undefined)
 }
 
 /** Starts to measure how long a request waits for models and groups. */

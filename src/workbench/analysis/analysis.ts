@@ -30,6 +30,7 @@ import {
   solvedFigures,
   sourceFigures,
 } from './source-figures.ts'
+import { type StallFigures, stallFigures } from './stall-figures.ts'
 import { isTrainingLog, readTrainingRun, type TrainingRun } from './training-run.ts'
 
 /** The figures of scored files. `file` is an index into `files`. */
@@ -45,6 +46,7 @@ export interface Analysis {
   readonly steps: readonly StepFigures[]
   readonly statuses: readonly StatusFigures[]
   readonly rollouts: readonly RolloutFigures[]
+  readonly stalls: readonly StallFigures[]
   readonly failures: readonly { readonly file: number; readonly kind: string; readonly rows: number }[]
   /** The first `limit` groups worth training on. */
   readonly highValue: readonly HighValueGroup[]
@@ -84,6 +86,7 @@ async function analyzeScored(files: readonly string[], options: AnalysisOptions 
     steps: await stepFigures(connection),
     statuses: await statusFigures(connection),
     rollouts: await rolloutFigures(connection),
+    stalls: await stallFigures(connection),
     failures: await failureCounts(connection),
     highValue: await highValueRowsOf(connection, thresholds),
   }))

@@ -12,6 +12,9 @@ const columns = {
   terms: 'JSON',
   sample: 'JSON',
   training_step: 'BIGINT',
+  run: 'VARCHAR',
+  arrived: 'VARCHAR',
+  spent: 'JSON',
 }
 
 /** The text of the prompt's last message. null if the file has only its hash. */
@@ -31,8 +34,8 @@ const promptKey = `CASE json_type(sample->'prompt') WHEN 'OBJECT'
   ELSE md5(nullif(sample->>'prompt', '')) END`
 
 /**
- * Creates the tables `scored` (a row for each sample) and `term` (a row for each scored term) from scored
- * files or records of the gateway. `place` counts from 0, and `solved` is a reward of at least `solvedAt`.
+ * Creates the tables `scored` (a row for each sample), `term` (a row for each scored term) and `waited` (a row for each sample
+ * whose record tells its times, in milliseconds since the epoch) from scored files or records of the gateway. `place` counts from 0, and `solved` is a reward of at least `solvedAt`.
  * With `keepTexts`, `scored` has the prompt and the first 4000 characters of the response. Throws
  * RG_INPUT_INVALID with the file's name.
  */
@@ -48,6 +51,9 @@ export async function loadScored(
     prompt VARCHAR, truth VARCHAR, response VARCHAR)`)
   await connection.run(
     'CREATE TABLE term (file INTEGER, place BIGINT, position INTEGER, name VARCHAR, status VARCHAR, score DOUBLE)',
+  )
+  await connection.run(
+    'CREATE TABLE waited (file INTEGER, run VARCHAR, step BIGINT, arrived DOUBLE, ended DOUBLE, spent JSON)',
   )
   for (const [file, path] of files.entries()) {
     await checkReadable(path)
@@ -102,13 +108,22 @@ async function loadFile(
         FROM (SELECT place, from_json(terms, '["JSON"]') AS items FROM raw WHERE json_type(terms) = 'ARRAY'))`,
     [file],
   )
+  await connection.run(
+    `INSERT INTO waited SELECT $1, run, training_step, began, began + list_sum(spells), spent FROM (
+        SELECT run, training_step, spent, epoch_ms(TRY_CAST(arrived AS TIMESTAMP))::DOUBLE AS began,
+          CAST(json_extract(spent, '$[*].ms') AS DOUBLE[]) AS spells
+        FROM raw WHERE json_type(spent) = 'ARRAY' AND coalesce(failure->>'kind', '') <> 'cancelled')
+      WHERE began IS NOT NULL AND len(spells) > 0`,
+    [file],
+  )
   await connection.run('DROP TABLE raw')
 }
 
 function sourceOf(path: string): string {
   const file = filePath(path)
   if (path.endsWith('.parquet')) {
-    return `(SELECT id, reward, valid, failure, terms, sample, NULL::BIGINT AS training_step FROM read_parquet(${file}))`
+    return `(SELECT id, reward, valid, failure, terms, sample, NULL::BIGINT AS training_step, NULL::VARCHAR AS run,
+      NULL::VARCHAR AS arrived, NULL::JSON AS spent FROM read_parquet(${file}))`
   }
   const typed = Object.entries(columns).map(([name, type]) => `${name}: '${type}'`)
   return `read_json(${file}, format = 'newline_delimited', maximum_object_size = 67108864, columns = {${typed.join(', ')}})`

@@ -67,6 +67,7 @@ export function analysisTables(analysis: Analysis): readonly ReportTable[] {
       ]),
     },
     rolloutTable(analysis, first, of),
+    stallTable(analysis, first, of),
     highValueTable(analysis),
   ]
   return tables.filter(({ rows }) => rows.length > 0)
@@ -179,6 +180,55 @@ function rolloutTable({ rollouts }: Analysis, first: readonly Column[], of: Of):
       shareText(one.malformed),
     ]),
   }
+}
+
+/** By run and cause, the largest first. */
+function stallTable({ stalls }: Analysis, first: readonly Column[], of: Of): ReportTable {
+  const runs = new Map<string, { file: number; run: string; all: typeof stalls }>()
+  for (const stall of stalls) {
+    const key = `${stall.file} ${stall.run}`
+    const { all = [] } = runs.get(key) ?? {}
+    runs.set(key, { file: stall.file, run: stall.run, all: [...all, stall] })
+  }
+  return {
+    title: 'What the last reward of a step waited for',
+    columns: [
+      ...first,
+      { title: 'run' },
+      { title: 'cause' },
+      { title: 'model' },
+      ...['steps', 'seconds', 'share', 'most in a step', 'training step'].map(figureColumn),
+    ],
+    rows: [...runs.values()].flatMap(({ file, run, all }) =>
+      causesOf(all).map(({ cause, model, ms, steps, most, worst }) => [
+        ...of(file),
+        run || '-',
+        cause,
+        model || '-',
+        String(steps),
+        numberText(ms / 1000, 1),
+        shareText(ms / all.reduce((sum, stall) => sum + stall.ms, 0)),
+        numberText(most / 1000, 1),
+        worst === null ? '-' : String(worst),
+      ]),
+    ),
+  }
+}
+
+/** The causes of a run's stalls: in how many steps, how long, and the step in which it was longest. */
+function causesOf(stalls: Analysis['stalls']) {
+  const causes = new Map<
+    string,
+    { cause: string; model: string; ms: number; steps: number; most: number; worst: number | null }
+  >()
+  for (const { step, shares } of stalls)
+    for (const { cause, model, ms } of shares) {
+      const known = causes.get(`${cause} ${model}`)
+      const { ms: sum = 0, steps = 0, most = 0, worst = null } = known ?? {}
+      const longest = ms > most ? { most: ms, worst: step } : { most, worst }
+      causes.set(`${cause} ${model}`, { cause, model, ms: sum + ms, steps: steps + 1, ...longest })
+    }
+  return [...causes.values()].sort((a, b) => b.ms - a.ms)
 }
 
 function highValueTable({ highValue }: Analysis): ReportTable {

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Sample, Term } from '../../../src/core/sample/sample.ts'
+import { GroupTimes, RequestTimes } from '../../../src/core/stalls/request-times.ts'
 import type { StepContext } from '../../../src/scoring/engine/context.ts'
 import { incomplete } from '../../../src/scoring/engine/context.ts'
 import { CrossRequestGroups } from '../../../src/scoring/engine/groups/cross-request-groups.ts'
@@ -249,10 +250,16 @@ t.test('answers for different versions of a reward are not siblings', async (t) 
       job,
       end: { signal: new AbortController().signal },
       hold: () => () => {},
+      clock,
+      times: new RequestTimes(1, 0),
     } as unknown as StepContext
     const row = { sample, earlier: {} }
     const need = { size: 2, least: 2, waitMs: 1000 }
-    return groups.join({ context, step: { name: 's' } as PlanStep, sample, row }, need)
+    return groups.join(
+      { context, step: { name: 's' } as PlanStep, sample, row, place: 0 },
+      need,
+      new GroupTimes(),
+    )
   }
   const apart = [join(first, 'old'), join(second, 'new')]
   clock.advance(1000)

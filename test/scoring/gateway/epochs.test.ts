@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Sample, Term } from '../../../src/core/sample/sample.ts'
+import { GroupTimes, RequestTimes } from '../../../src/core/stalls/request-times.ts'
 import type { StepContext } from '../../../src/scoring/engine/context.ts'
 import { incomplete } from '../../../src/scoring/engine/context.ts'
 import { CrossRequestGroups } from '../../../src/scoring/engine/groups/cross-request-groups.ts'
@@ -53,14 +54,17 @@ async function train(
       job: { plan: { name: 'r', version: 'v' }, deadline: 1e9 },
       end: { signal },
       hold: () => () => {},
+      clock,
+      times: new RequestTimes(1, 0),
     }
     const joining = {
       context: context as unknown as StepContext,
       step,
       sample: row,
       row: { sample: row, earlier: {} },
+      place: 0,
     }
-    const joined = groups.join(joining, { size, least: size, waitMs })
+    const joined = groups.join(joining, { size, least: size, waitMs }, new GroupTimes())
     if (isLost) {
       await turns(Math.floor(random() * 4))
       groups.sampleDone(row, false)
@@ -130,11 +134,14 @@ t.test('a retry after a lost reply gets that reply again if no new group forms',
     job: { plan: { name: 'r', version: 'v' }, deadline: 1e9 },
     end: { signal: new CancelToken() },
     hold: () => () => {},
+    clock,
+    times: new RequestTimes(1, 0),
   }
   const sample = sampleOf(answers[1] as string, { prompt: 'p', group: { id: 'g', index: 1, size } })
   const again = groups.join(
-    { context: context as unknown as StepContext, step, sample, row: { sample, earlier: {} } },
+    { context: context as unknown as StepContext, step, sample, row: { sample, earlier: {} }, place: 0 },
     { size, least: size, waitMs },
+    new GroupTimes(),
   )
   await turns()
   clock.advance(waitMs)

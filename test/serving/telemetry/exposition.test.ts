@@ -85,6 +85,7 @@ const metrics = openMetrics({
   inFlight: () => gateway.inFlight,
   models: () => gateway.models(),
   runs: () => gateway.runs(),
+  stalls: () => gateway.stalls(),
 })
 const gateway = await testGateway(
   t,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import type { Outcome, Term } from '../../../src/core/sample/sample.ts'
+import { RequestTimes } from '../../../src/core/stalls/request-times.ts'
 import type { RequestDone } from '../../../src/scoring/engine/events.ts'
 import { Monitors } from '../../../src/serving/telemetry/monitors/monitors.ts'
 import { historyOf, statsOf } from '../../../src/serving/telemetry/monitors/run-stats.ts'
@@ -70,6 +71,7 @@ function done(rows: readonly Row[], more: Partial<RequestDone> = {}): RequestDon
     ),
     outcomes: rows.map(outcomeOf),
     ms: new Float64Array(rows.length),
+    times: new RequestTimes(rows.length, 0),
     ...more,
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import type { Sample } from '../../../src/core/sample/sample.ts'
+import { RequestTimes } from '../../../src/core/stalls/request-times.ts'
 import type { RequestDone } from '../../../src/scoring/engine/events.ts'
 import { maxRows, RecentRows } from '../../../src/serving/telemetry/live/live.ts'
 import {
@@ -263,7 +264,12 @@ t.test('a truncated file yields the lines before its end', async (t) => {
   )
 })
 
-const request = { rows: [sampleOf('r')], outcomes: [], ms: new Float64Array(1) } as unknown as RequestDone
+const request = {
+  rows: [sampleOf('r')],
+  outcomes: [],
+  ms: new Float64Array(1),
+  times: new RequestTimes(1, 0),
+} as unknown as RequestDone
 
 t.test('a kept row does not hold the rest of its request in memory', (t) => {
   const recent = new RecentRows(() => {})

@@ -101,7 +101,7 @@ t.test('a rollout is recorded with its turns and calls; only `full` keeps a word
   }
 })
 
-t.test('the line of a text grows by nothing but the number of the format', async (t) => {
+t.test('the line of a text grows by nothing but the number of the format and its times', async (t) => {
   const folder = await recordedIn(t.testdir(), 'full', [sampleOf({ prompt: 'p', response: 'r' })])
   const [row] = await recordsIn(folder)
   t.strictSame(Object.keys(row?.sample ?? {}), [
@@ -114,7 +114,7 @@ t.test('the line of a text grows by nothing but the number of the format', async
   ])
   const [first = ''] = readFileSync(fixture, 'utf8').split('\n')
   t.strictSame(
-    Object.keys(row ?? {}).filter((key) => key !== 'format'),
+    Object.keys(row ?? {}).filter((key) => !['format', 'arrived', 'spent'].includes(key)),
     Object.keys(JSON.parse(first)),
   )
 })

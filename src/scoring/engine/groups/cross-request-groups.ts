@@ -7,6 +7,7 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import type { Sample, Term } from '../../../core/sample/sample.ts'
+import type { GroupTimes } from '../../../core/stalls/request-times.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { CancelToken, whenAborted } from '../../models/interface/cancel-token.ts'
 import { type GroupWaiting, incomplete, type Joining, type Quorum } from '../context.ts'
@@ -38,7 +39,7 @@ export class CrossRequestGroups implements GroupWaiting {
    * index, gets what the first try got. Without a training step, the same answer of a member that still waits or has
    * its reward belongs to the next epoch.
    */
-  async join(joining: Joining, quorum: Quorum): Promise<Term | null | typeof incomplete> {
+  async join(joining: Joining, quorum: Quorum, times: GroupTimes): Promise<Term | null | typeof incomplete> {
     const { sample, context } = joining
     const key = keyOf(joining)
     const name = nameOf(sample)
@@ -54,6 +55,7 @@ export class CrossRequestGroups implements GroupWaiting {
       (retried && round.submissions.get(name)) || new Submission(answer, repeated?.result ?? null)
     submission.live += 1
     this.#submissions.set(sample, [...(this.#submissions.get(sample) ?? []), submission])
+    times.isThatOf(round.times)
     round.add(name, submission, joining)
     if (round.submissions.size >= quorum.size) round.start(quorum.least)
     return submission.result
@@ -187,6 +189,11 @@ class Round {
     return this.#gathering.isOver
   }
 
+  /** What its members wait for. */
+  get times(): GroupTimes {
+    return this.#gathering.times
+  }
+
   /** All requests left before the round had results. The trainer will send the answers again, so the round is dropped. */
   get isAbandoned(): boolean {
     return this.#leaving.aborted
@@ -252,7 +259,9 @@ class Round {
       },
       dispose: () => {},
     }
-    const context = { ...own, job: { ...own.job, deadline }, end }
+    const owner = own.times.newOwner()
+    this.times.runsAs(own.times, owner)
+    const context = { ...own, job: { ...own.job, deadline }, end, owner }
     const release = own.hold()
     return run(
       context,

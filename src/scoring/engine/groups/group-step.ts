@@ -1,9 +1,10 @@
-import type { Failure, Sample, Term } from '../../../core/sample/sample.ts'
+import type { Failure, Term } from '../../../core/sample/sample.ts'
+import { GroupTimes, type Wait } from '../../../core/stalls/request-times.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
-import { incomplete, type Joined, type StepContext } from '../context.ts'
+import { incomplete, type Joined, type Joining, type StepContext } from '../context.ts'
 import { callRoom } from '../gate.ts'
-import { failedTerm, scoredTerm, skippedTerm, unforeseen } from '../step.ts'
+import { called, failedTerm, scoredTerm, skippedTerm, unforeseen } from '../step.ts'
 import { distinctAnswers } from './distinct-answers.ts'
 import { listTerms } from './list-step.ts'
 import { pairTerms } from './pair-step.ts'
@@ -16,11 +17,11 @@ import { comparisonsOf } from './ranking.ts'
 export function joinGroup(
   context: StepContext,
   step: PlanStep,
-  sample: Sample,
-  row: CallRow | null,
+  member: Pick<Joining, 'sample' | 'row' | 'place'>,
   done: (term: Term | null) => void,
 ): void {
-  const { groups, crossRequestGroups, clock, job } = context
+  const { groups, crossRequestGroups, clock, job, times } = context
+  const { sample, row } = member
   if (!groups.isNamed(sample)) {
     queueMicrotask(() => done(row && failedTerm(context, step, unnamed)))
     return
@@ -29,19 +30,25 @@ export function joinGroup(
   const isCompared = step.kind === 'pair' || step.kind === 'list'
   const size = groups.sizeOf(sample)
   const least = Math.max(min ?? size, isCompared ? 2 : 1)
-  const joining = { context, step, sample, row }
+  const joining = { context, step, ...member }
   const quorum = { size, least, waitMs }
   const take = (joined: Joined): void =>
     done(joined === incomplete ? failedTerm(context, step, tooFew(least)) : joined)
+  const waitsFor = (group: GroupTimes): Wait => times.wait(member.place, 'group', '', clock.now(), { group })
   if (!Number.isFinite(waitMs) || size <= groups.membersOf(sample).length) {
-    groups.join(joining, quorum, take)
+    const group = groups.join(joining, quorum, (joined) => {
+      wait.to = clock.now()
+      take(joined)
+    })
+    const wait = waitsFor(group)
     return
   }
   job.waitTime?.begin(clock.now())
   // The members of a group continue together. Of many in one request, only some continue in each turn of the event loop.
   const isOfMany = groups.membersOf(sample).length > manyMembers
   const taken = (joined: Joined): void => {
-    job.waitTime?.end(clock.now())
+    wait.to = clock.now()
+    job.waitTime?.end(wait.to)
     if (!isOfMany) take(joined)
     else
       context.gates.calls.wait(callRoom, () => {
@@ -49,8 +56,10 @@ export function joinGroup(
         take(joined)
       })
   }
+  const group = new GroupTimes()
+  const wait = waitsFor(group)
   crossRequestGroups
-    .join(joining, quorum)
+    .join(joining, quorum, group)
     .then(taken, (error: unknown) => taken(failedTerm(context, step, unforeseen(error))))
 }
 
@@ -97,7 +106,7 @@ async function groupRuleTerms(
   step: PlanStep,
   rows: readonly CallRow[],
 ): Promise<readonly Term[]> {
-  const result = await context.functions.call({ op: 'score', function: step.function, rows })
+  const result = await called(context, { op: 'score', function: step.function, rows })
   if (result.status !== 'verdicts') {
     const failure =
       result.status === 'failed'

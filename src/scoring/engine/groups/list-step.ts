@@ -6,6 +6,7 @@ import { callRoom, drawRoom } from '../gate.ts'
 import { type JudgeQuery, judgeQuery } from '../judge/ask.ts'
 import { echoFlags, refusedAmong } from '../judge/step-question.ts'
 import { aggregateVotes, collectVotes, type Draw, drawsOf, termOf, type Vote } from '../judge/votes.ts'
+import { called } from '../step.ts'
 
 /** One term per contestant, from one question about all of them. Each draw shows them in another order. Never rejects. */
 export async function listTerms(
@@ -56,7 +57,7 @@ async function question(
   rows: readonly CallRow[],
   { model }: Draw,
 ): Promise<JudgeQuery | Vote> {
-  const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows })
+  const asked = await called(context, { op: 'preprocess', function: step.function, rows })
   if (asked.status === 'question') return judgeQuery(context, step, rows, asked.question)
   const failure =
     asked.status === 'failed'

@@ -8,7 +8,7 @@ import { callRoom, drawRoom } from '../gate.ts'
 import { judgeQuery } from '../judge/ask.ts'
 import { echoFlags, refusedAmong } from '../judge/step-question.ts'
 import { aggregateVotes, collectVotes, drawsOf } from '../judge/votes.ts'
-import { failedTerm, scoredTerm, skippedTerm } from '../step.ts'
+import { called, failedTerm, scoredTerm, skippedTerm } from '../step.ts'
 import { type Match, type Pair, pairsOf, probabilityOf, type Ranking, rankingsOf } from './ranking.ts'
 
 /** One term per contestant, in order, from its comparisons with the others. Never rejects. */
@@ -168,7 +168,7 @@ async function preferred(context: StepContext, step: PlanStep, rows: readonly Ca
   // Long answers are copied to the function's thread: one pair in each turn of the event loop.
   const turn = turnFor(rows.reduce((sum, { sample }) => sum + sample.response.length, 0))
   if (turn !== null) await turn
-  const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows })
+  const asked = await called(context, { op: 'preprocess', function: step.function, rows })
   if (asked.status !== 'question') {
     return { status: 'failed', failure: asked.status === 'failed' ? asked.failure : noQuestion } as const
   }

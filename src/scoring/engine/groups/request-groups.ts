@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
 import { eachInSlices, inSlices } from '../../../core/slices.ts'
+import type { GroupTimes } from '../../../core/stalls/request-times.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { type Groups, incomplete, type Joined, type Joining, type Quorum } from '../context.ts'
 import { failedTerm, unforeseen } from '../step.ts'
@@ -15,10 +16,12 @@ export class RequestGroups implements Groups {
   readonly #finding: Finding
   readonly #clock: Clock
   readonly #run: GroupRun
+  readonly #rows: readonly (Sample | Unreadable)[]
   readonly #waiting = new Map<string, Map<Group, Waiting>>()
 
   constructor(rows: readonly (Sample | Unreadable)[], clock: Clock, run: GroupRun) {
     this.#finding = new Finding(rows)
+    this.#rows = rows
     this.#clock = clock
     this.#run = run
   }
@@ -48,7 +51,7 @@ export class RequestGroups implements Groups {
    * returns; a large group takes several turns of the event loop. Callbacks, because tens of thousands of members may wait, and a
    * chain of promises for each of them takes kilobytes.
    */
-  join(joining: Joining, quorum: Quorum, done: (joined: Joined) => void): void {
+  join(joining: Joining, quorum: Quorum, done: (joined: Joined) => void): GroupTimes {
     const { step, sample } = joining
     const group = this.#groupOf(sample)
     let ofStep = this.#waiting.get(step.name)
@@ -65,20 +68,27 @@ export class RequestGroups implements Groups {
     waiting.add(joining, done)
     if (group.memberFor(sample) === sample && !gathering.isOver) gathering.add(sample, joining)
     if (gathering.size === group.members.length) gathering.start(quorum.least, group.members)
+    return gathering.times
   }
 
   #open({ context, step }: Joining, quorum: Quorum, group: Group): Waiting {
     // Once the request is over, nobody waits for the answers.
     const isLate = (): boolean => Number.isFinite(quorum.waitMs) && context.end.signal.aborted
-    const gathering = new Gathering<Sample>(async (present) =>
-      isLate()
-        ? []
-        : this.#run(
-            context,
-            step,
-            present.map(({ row }) => row as CallRow),
-          ),
-    )
+    const { times } = context
+    const gathering = new Gathering<Sample>(async (present) => {
+      if (isLate()) return []
+      const owner = times.newOwner()
+      gathering.times.runsAs(times, owner)
+      return this.#run(
+        { ...context, owner },
+        step,
+        present.map(({ row }) => row as CallRow),
+      )
+    })
+    gathering.times.lacks(() => {
+      const missing = group.members.find((member) => !gathering.has(member))
+      return missing ? { times, owner: this.#rows.indexOf(missing) } : null
+    })
     gathering.startAfter(this.#clock, quorum)
     return new Waiting(gathering, group)
   }

@@ -5,6 +5,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Term } from '../../../core/sample/sample.ts'
 import { eachInSlices } from '../../../core/slices.ts'
+import { GroupTimes } from '../../../core/stalls/request-times.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { Joining, Quorum, StepContext } from '../context.ts'
@@ -29,6 +30,8 @@ export class Gathering<Member> {
   #resolve: (results: Promise<Results<Member>>) => void = () => {}
   #stopWaiting: () => void = () => {}
   #isOver = false
+  /** What the members wait for. */
+  readonly times = new GroupTimes()
 
   /** `run` gets the members that take part, and all members for what they share. */
   constructor(run: (present: readonly Joining[], all: readonly Joining[]) => Promise<readonly Term[]>) {
@@ -52,14 +55,24 @@ export class Gathering<Member> {
     return this.#entries.size
   }
 
+  has(member: Member): boolean {
+    return this.#entries.has(member)
+  }
+
   /** Starts after this time with at least `least` members, unless it has already started. */
   startAfter(clock: Clock, { waitMs, least }: Quorum): void {
-    if (Number.isFinite(waitMs)) this.#stopWaiting = clock.after(waitMs, () => this.start(least))
+    if (Number.isFinite(waitMs)) {
+      this.#stopWaiting = clock.after(waitMs, () => {
+        this.times.gaveUp()
+        this.start(least)
+      })
+    }
   }
 
   /** A member's second entry replaces its first. */
   add(member: Member, entry: Joining): void {
     this.#entries.set(member, entry)
+    this.times.joined(entry.context.times, entry.place)
   }
 
   /** Runs in the order of `members`, or in order of arrival. A second call does nothing. */
@@ -67,6 +80,8 @@ export class Gathering<Member> {
     if (this.#isOver) return
     this.#isOver = true
     this.#stopWaiting()
+    const [entry] = this.#entries.values()
+    if (entry) this.times.begun(entry.context.clock.now())
     this.#resolve(this.#runFor([...members], least).finally(() => this.#entries.clear()))
   }
 

@@ -2,6 +2,7 @@ import type { AskName, Asks, Decided, Generation } from '../../../contract/index
 import { isDecision, isService } from '../../../contract/question.ts'
 import type { Failure, Term } from '../../../core/sample/sample.ts'
 import { type MaybePromise, turnFor } from '../../../core/slices.ts'
+import { QuestionTimes } from '../../../core/stalls/question-times.ts'
 import type { CallResult, CallRow } from '../../functions/function-host.ts'
 import { type Answered, AskError } from '../../models/interface/ask.ts'
 import { fullGuard } from '../../models/interface/model-config.ts'
@@ -12,7 +13,16 @@ import type { VoteEvent } from '../events.ts'
 import { withoutThoughts } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
 import { imageFailure, shownQuestion } from '../question-images.ts'
-import { called, failedTerm, originOf, scoredTerm, skippedTerm, textTerm, unforeseen } from '../step.ts'
+import {
+  called,
+  failedTerm,
+  originOf,
+  ownerOf,
+  scoredTerm,
+  skippedTerm,
+  textTerm,
+  unforeseen,
+} from '../step.ts'
 import { leavesOutTurns, unseenContent } from '../unseen.ts'
 import { type Fitted, withinBudget } from './prompt-budget.ts'
 import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './step-question.ts'
@@ -352,8 +362,10 @@ async function ask(
   const group = rows[0]?.sample.group
   const { trace, waitTime } = context.job
   waitTime?.begin(started)
+  const times = new QuestionTimes()
+  const wait = context.times.wait(ownerOf(context, rows), 'answer', model, started, { question: times })
   try {
-    return await context.models.ask<AskName>({
+    const answered = await context.models.ask<AskName>({
       model,
       ask: askOf(step),
       input: question.input,
@@ -365,13 +377,17 @@ async function ask(
       prefix: question.prefix,
       group: group?.id,
       trace,
+      times,
       deadline: Math.min(context.job.deadline, started + step.timeoutMs),
       signal: context.end.signal,
     })
+    wait.isAnswered = true
+    return answered
   } catch (error) {
     if (error instanceof AskError) return { failure: error.failure }
     throw error
   } finally {
-    waitTime?.end(context.clock.now())
+    wait.to = context.clock.now()
+    waitTime?.end(wait.to)
   }
 }

@@ -83,11 +83,13 @@ export async function dispatch<T>(
         member.giveBack(work.load)
         throw abandoned()
       }
+      work.watch?.enters('answer', to.clock.now())
       return await (to.hedge && work.isHedged !== false
         ? hedged(to, member, work, stop, log)
         : plain(to, member, work, stop, log))
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error
+      work.watch?.failed()
       fault = error
     }
     const mayRepeat = work.isIdempotent !== false || fault.isUnsent
@@ -174,7 +176,8 @@ async function queued(
   stop: CancelToken,
 ): Promise<PoolMember> {
   const since = to.clock.now()
-  const { message, load } = work
+  const { message, load, watch } = work
+  watch?.enters(to.pool.isDead ? 'parked' : 'line', since)
   const bytes = bytesOfBody(message.body)
   const member = await to.queueMemory.holding(load.questions, bytes, to.pool.isDead, () =>
     to.pool.wait(tried, work, stop, abandoned),
@@ -224,11 +227,13 @@ function hedged<T>(
       for (const own of stops) own.stop()
     }
     const run = (member: PoolMember, own: CancelToken) => {
+      const since = running === 0 ? null : to.clock.now()
       running += 1
       calls += 1
       plain(to, member, work, own, log).then(
         (done) => {
           hedge.observe(to.clock.now() - began)
+          if (since !== null) work.watch?.overtaken(since)
           end()
           resolve({ ...done, attempts: calls })
         },

@@ -2,17 +2,21 @@ import { LRUCache } from 'lru-cache'
 import type { AskName, Asks } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { bytesOf } from '../../../core/sample/sample.ts'
+import type { QuestionTimes } from '../../../core/stalls/question-times.ts'
 import { CancelToken, whenAborted } from '../interface/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
 /** Work that several callers wait for. It is cancelled when the last of them has left. */
 export class SingleFlight<T> {
   readonly stop = new CancelToken()
+  /** What it waits for; undefined if its first caller did not ask. */
+  readonly times: QuestionTimes | undefined
   readonly #work: Promise<T>
   #callers = 0
 
   /** `over` is called when the work has succeeded or failed. */
-  constructor(work: (stop: CancelToken) => Promise<T>, over: () => void) {
+  constructor(work: (stop: CancelToken) => Promise<T>, over: () => void, times?: QuestionTimes) {
+    this.times = times
     this.#work = work(this.stop)
     this.#work.then(over, over)
   }

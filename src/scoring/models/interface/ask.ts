@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { AskName, Asks, DecisionQuestion, Reply, ServiceRequest } from '../../../contract/index.ts'
 import type { Failure, Message } from '../../../core/sample/sample.ts'
+import type { QuestionTimes } from '../../../core/stalls/question-times.ts'
 import type { Trace } from '../../../core/tracing/trace.ts'
 import type { CancelToken } from './cancel-token.ts'
 
@@ -55,6 +56,8 @@ export interface AskRequest<A extends AskName = AskName> {
   readonly group?: string | undefined
   /** The trace that the calls belong to, if any. Not part of the cache key. */
   readonly trace?: Trace | undefined
+  /** Learns what the question waits for; absent: nobody asks. */
+  readonly times?: QuestionTimes | undefined
   /** Asks only this instance, whatever its state, and bypasses queue, cache, sharing and retries. */
   readonly instance?: string | undefined
   /** On the injected clock, milliseconds. */

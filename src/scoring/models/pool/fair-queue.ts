@@ -1,3 +1,4 @@
+import type { QuestionWatch } from '../../../core/stalls/question-times.ts'
 import { CancelToken } from '../interface/cancel-token.ts'
 import type { Load } from './capacity.ts'
 import type { PoolMember } from './pool-member.ts'
@@ -9,6 +10,8 @@ export interface QueueEntry {
   /** On the clock; later answers are useless. */
   readonly deadline: number
   readonly load: Load
+  /** Told what the question waits for; absent: nobody asks. */
+  readonly watch?: QuestionWatch | undefined
 }
 
 /** An entry of the queue. */

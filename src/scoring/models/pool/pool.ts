@@ -279,7 +279,11 @@ export class InstancePool {
   }
 
   #watchLife(): void {
+    const wasDead = this.isDead
     this.liveness.watch(this.members, this.#waiting.size + this.#urgent.size > 0)
+    if (this.isDead === wasDead) return
+    const now = this.#clock.now()
+    for (const { question } of this.#waiting) question.watch?.enters(wasDead ? 'line' : 'parked', now)
   }
 }
 

@@ -5,6 +5,7 @@ import type { LiveView } from '../../telemetry/live/live.ts'
 import { type ShownReward, shownReward } from '../../telemetry/live/series.ts'
 import type { RowSummary } from '../../telemetry/live/shown-row.ts'
 import { historyOf, type RunHistory, type RunStats, statsOf } from '../../telemetry/monitors/run-stats.ts'
+import type { RunStalls } from '../../telemetry/stalls.ts'
 
 type Plan = ReturnType<ObservedGateway['rewards']>[number]
 
@@ -31,6 +32,7 @@ export function statusMessage(gateway: ObservedGateway): PoolStatus {
     models: gateway.models().map(shownModel),
     sandboxes: gateway.sandboxes().map(shownSandbox),
     runs: gateway.runs().map((run) => ({ reward: run.reward, ...statsOf(run), ...historyOf(run) })),
+    stalls: gateway.stalls().map(({ run, steps }) => ({ run, steps })),
     missing: gateway.missing(),
     suspects: gateway.suspects(),
   }
@@ -109,9 +111,13 @@ export interface PoolStatus {
   readonly models: readonly ShownModel[]
   readonly sandboxes: readonly ShownSandbox[]
   readonly runs: readonly ShownRun[]
+  readonly stalls: readonly ShownStalls[]
   readonly missing: readonly string[]
   readonly suspects: readonly { readonly model: string; readonly instance: string }[]
 }
+
+/** The last training steps of a run, the newest first, with what each waited for. */
+export type ShownStalls = Pick<RunStalls, 'run' | 'steps'>
 
 /** A run's figures and their history. */
 export type ShownRun = RunStats & RunHistory & { readonly reward: string }

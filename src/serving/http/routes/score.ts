@@ -66,6 +66,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
       isRefusable: true,
       bodyBytes: bodyBytesOf(request),
       waitTime: startWaitTime(request),
+      arrived: request.arrived,
       trainingStep,
       run,
     }

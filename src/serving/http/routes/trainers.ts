@@ -115,6 +115,7 @@ async function answer(
       ...(run !== undefined && { run }),
       ...grouped,
       waitTime: startWaitTime(request),
+      arrived: request.arrived,
     })
   }
   const gone = disconnectSignal(reply)

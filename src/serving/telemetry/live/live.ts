@@ -237,6 +237,7 @@ const onlyRow = (event: RequestDone, index: number): RequestDone => ({
   rows: event.rows.slice(index, index + 1),
   outcomes: event.outcomes.slice(index, index + 1),
   ms: event.ms.slice(index, index + 1),
+  times: event.times.ofRow(index, event.ms[index] ?? 0),
 })
 
 /** Limits the rows taken per second; the burst is the number of rows that are kept. */

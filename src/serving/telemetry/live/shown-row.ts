@@ -114,7 +114,9 @@ export function detailOf(
   const keep = textKeeper(policy)
   const time = new Date(at).toISOString()
   const parts = { keep, answersOf: () => [], samplingOf: () => ({}), limits: turnLimits }
-  const recorded = recordRow(event, 0, { id, time }, parts)
+  const { began, arrived: came } = event.times
+  const arrived = new Date(at - (event.ms[0] ?? 0) - (began - came)).toISOString()
+  const recorded = recordRow(event, 0, { id, time, arrived }, parts)
   const terms = recorded.terms.map((term) => {
     const own = answers.filter(({ step }) => step === term.name)
     return { ...term, asks: own.map((vote) => shownAsk(vote, keep)) }

@@ -9,6 +9,7 @@ import type { SandboxEvents, SandboxSnapshot } from '../../../scoring/sandboxes/
 import type { WatchedRun } from '../monitors/monitors.ts'
 import { figures } from '../monitors/run-figures.ts'
 import type { RecordEvents } from '../record/record.ts'
+import type { RunStalls } from '../stalls.ts'
 import { type Exposition, openExposition } from './exposition.ts'
 import { type Instruments, overheadBuckets, secondBuckets } from './instruments.ts'
 import {
@@ -45,6 +46,8 @@ interface Sources {
   sandboxes?(): readonly SandboxSnapshot[]
   /** Every training run with monitors. */
   runs?(): readonly WatchedRun[]
+  /** What the training steps of each run waited for. */
+  stalls?(): readonly RunStalls[]
 }
 
 /** Opens a separate registry with the process's default metrics and the gateway's; `close` empties it. */
@@ -71,6 +74,7 @@ export function metricsBy(make: Instruments, sources: Sources): Omit<Metrics, 'e
   exposePools(make, () => sources.models?.() ?? [])
   exposeSandboxes(make, () => sources.sandboxes?.() ?? [])
   exposeMonitors(make, () => sources.runs?.() ?? [])
+  exposeStalls(make, () => sources.stalls?.() ?? [])
   return {
     engine: engineMetrics(make),
     models: modelMetrics(make),
@@ -172,6 +176,19 @@ function exposeMonitors(make: Instruments, runs: () => readonly WatchedRun[]): v
           values: [reward, run, figure, step ?? ''],
           value: monitor.alarmCount(figure, step),
         })),
+      ),
+  )
+}
+
+function exposeStalls(make: Instruments, runs: () => readonly RunStalls[]): void {
+  make.read(
+    'counter',
+    'run_stall_seconds_total',
+    'Time from the last arrival of a training step to its last reward, by what the last row waited for.',
+    ['run', 'cause', 'model'],
+    () =>
+      runs().flatMap(({ run, shares }) =>
+        shares.map(({ cause, model, ms }) => ({ values: [run, cause, model], value: ms / 1000 })),
       ),
   )
 }

@@ -73,7 +73,7 @@ export class Monitors implements Required<Pick<EngineEvents, 'done'>> {
 
   done(event: RequestDone): void {
     const isMeasured = this.#waiting.length >= unmeasured
-    const bytes = isMeasured ? bytesOf(event.rows) + bytesOf(event.outcomes) : 0
+    const bytes = isMeasured ? bytesOf(event.rows) + bytesOf(event.outcomes) + event.times.bytes : 0
     const isFull = this.#rows >= maxWaitingRows || this.#bytes + bytes > maxWaitingBytes
     if (this.#waiting.length > 0 && isFull) return
     this.#rows += event.rows.length

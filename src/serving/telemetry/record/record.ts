@@ -57,6 +57,12 @@ const rest = 19
 
 const compress = promisify(gzip)
 
+/** When a request was done, and when it had been received, in ISO 8601. */
+interface Times {
+  readonly time: string
+  readonly arrived: string
+}
+
 /** Listens to the engine and never delays a request. Opens a file only when the first row is written. */
 export function openRecord(
   settings: RecordSettings,
@@ -69,7 +75,7 @@ export function openRecord(
     answersOf: (sample) => answers.of(sample),
   }
   const segments = new Segments(settings, clock)
-  const waiting: { event: RequestDone; id: string; time: string; next: number; bytes: number }[] = []
+  const waiting: { event: RequestDone; id: string; times: Times; next: number; bytes: number }[] = []
   let rows = 0
   let bytes = 0
   let lines: string[] = []
@@ -117,7 +123,7 @@ export function openRecord(
   const take = (): void => {
     const first = waiting[0]
     if (!first) return
-    const { event, id, time } = first
+    const { event, id, times } = first
     const index = first.next++
     rows -= 1
     if (first.next === event.rows.length) {
@@ -128,7 +134,7 @@ export function openRecord(
       forget(event, index)
       return
     }
-    const line = unwritten > maxUnwritten || !isWhole(event, index) ? null : lineOf(event, index, id, time)
+    const line = unwritten > maxUnwritten || !isWhole(event, index) ? null : lineOf(event, index, id, times)
     forget(event, index)
     if (line === null) {
       events.dropped?.(1, isFailing ? 'disk' : 'queue')
@@ -139,8 +145,8 @@ export function openRecord(
     if (lineChars >= flushChars) flush()
   }
 
-  const lineOf = (event: RequestDone, index: number, id: string, time: string): string =>
-    jsonLine(recordRow(event, index, { id: `${id}:${index}`, time }, parts))
+  const lineOf = (event: RequestDone, index: number, id: string, times: Times): string =>
+    jsonLine(recordRow(event, index, { id: `${id}:${index}`, ...times }, parts))
 
   /** Whether every answer of the row's judges was kept; an incomplete list would mislead. */
   const isWhole = ({ rows }: RequestDone, index: number): boolean => {
@@ -169,13 +175,13 @@ export function openRecord(
     events.dropped?.(event.rows.length, 'queue')
   }
 
-  const enqueue = (event: RequestDone, time: string, held: number): void => {
+  const enqueue = (event: RequestDone, times: Times, held: number): void => {
     weighing -= event.rows.length
     if (waiting.length > 0 && bytes + held > maxWaiting.bytes) {
       drop(event)
       return
     }
-    waiting.push({ event, id: event.requestId ?? randomUUID(), time, next: 0, bytes: held })
+    waiting.push({ event, id: event.requestId ?? randomUUID(), times, next: 0, bytes: held })
     rows += event.rows.length
     bytes += held
     cancelTurn ??= soon()
@@ -205,9 +211,11 @@ export function openRecord(
         drop(event)
         return
       }
-      const time = new Date().toISOString()
+      const now = Date.now()
+      const ago = clock.now() - event.times.arrived
+      const times = { time: new Date(now).toISOString(), arrived: new Date(now - ago).toISOString() }
       weighing += event.rows.length
-      const rest = countBytes(event, (held) => enqueue(event, time, held))
+      const rest = countBytes(event, (held) => enqueue(event, times, held))
       if (rest === null) return
       weighed = weighed.then(() => rest).catch(() => {})
       return rest

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { failureKinds, type Sample, type Term } from '../../../core/sample/sample.ts'
+import { stallCauses } from '../../../core/stalls/question-times.ts'
 import type { RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
 import {
   recordedRollout,
@@ -28,10 +29,10 @@ export interface RowParts {
 export function recordRow(
   event: RequestDone,
   index: number,
-  { id, time }: { readonly id: string; readonly time: string },
+  { id, time, arrived }: { readonly id: string; readonly time: string; readonly arrived: string },
   parts: RowParts,
 ): RecordedRow {
-  const { plan, rows, outcomes, run, trainingStep, ms } = event
+  const { plan, rows, outcomes, run, trainingStep, ms, times } = event
   const row = rows[index]
   const outcome = outcomes[index]
   if (!row || !outcome) throw new RangeError(`the request has no row ${index}`)
@@ -41,6 +42,7 @@ export function recordRow(
   return {
     id,
     time,
+    arrived,
     format: 2,
     config: {
       reward: plan.name,
@@ -67,6 +69,10 @@ export function recordRow(
     flags: outcome.flags as string[],
     terms: outcome.terms.map((term, at) => recordTerm(term, plan.steps[at]?.op ?? 'add', answers, parts)),
     ms: rounded(ms[index] ?? 0),
+    spent: times.spellsOf(index, ms[index] ?? 0).flatMap(({ cause, model, from, to }) => {
+      const spent = rounded(to - from)
+      return spent === 0 ? [] : [{ cause, ...(model !== '' && { model }), ms: spent }]
+    }),
   }
 }
 
@@ -197,6 +203,8 @@ export const recordedRow = z.object({
   /** `<request id>:<row index>`; the request id is the reply's x-request-id header. */
   id: z.string(),
   time: z.string(),
+  /** When the request had been received. Absent in records of earlier versions. */
+  arrived: z.string().optional(),
   /** Lines of format 1 have no number and know only texts. */
   format: z.union([z.literal(1), z.literal(2)]).default(1),
   config: z.object({
@@ -226,6 +234,10 @@ export const recordedRow = z.object({
   terms: z.array(recordedTerm),
   /** From the start of the request to the row's outcome. */
   ms: z.number(),
+  /** What the row waited for from its arrival to its outcome, in order. Absent in records of earlier versions. */
+  spent: z
+    .array(z.object({ cause: z.enum(stallCauses), model: z.string().optional(), ms: z.number() }))
+    .optional(),
 })
 
 /** A line of the record. */

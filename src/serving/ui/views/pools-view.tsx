@@ -6,6 +6,7 @@ import { parkedText } from '../live/alerts.ts'
 import { post, sessionKey } from '../live/session.ts'
 import { state, useLive } from '../live/store.ts'
 import { KeyField } from '../parts/key-form.tsx'
+import { Stalls } from '../parts/stalls.tsx'
 import { TableHead } from '../parts/table.tsx'
 
 const words: Readonly<Record<string, string>> = {
@@ -20,7 +21,7 @@ const words: Readonly<Record<string, string>> = {
   asleep: 'Its GPU memory is released',
 }
 
-/** Models and sandboxes, their servers and the state of each. */
+/** Models and sandboxes, their servers and the state of each, and what training steps waited for. */
 export function PoolsView() {
   const live = useLive()
   const [order, give] = useState<Order | null>(null)
@@ -39,6 +40,7 @@ export function PoolsView() {
       {sandboxes.map((sandbox) => (
         <Pool model={sandbox} give={null} histories={live.instances} />
       ))}
+      {live.status?.stalls.map((stalls) => stalls.steps.length > 0 && <Stalls stalls={stalls} />)}
       {order && <DrainDialog order={order} isOff={!live.served?.has_admin} done={() => give(null)} />}
     </>
   )

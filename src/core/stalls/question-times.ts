@@ -1,0 +1,87 @@
+/** What a stretch of time was spent on. docs/stalls.md defines each. */
+export const stallCauses = [
+  'rule',
+  'line',
+  'answer',
+  'hung',
+  'sandbox',
+  'group',
+  'parked',
+  'gateway',
+] as const
+
+export type StallCause = (typeof stallCauses)[number]
+
+/** A stretch of one row's time, in milliseconds on the clock. `model`: the model or sandbox; '' for other causes. */
+export interface Spell {
+  readonly cause: StallCause
+  readonly model: string
+  readonly from: number
+  readonly to: number
+}
+
+/** Follows what a question waits for, change by change. */
+export interface QuestionWatch {
+  /** From `now` on the question waits for this. */
+  enters(cause: StallCause, now: number): void
+  /** The call that it waited for brought no answer. */
+  failed(): void
+  /** A call that began at `since` answered before an earlier one. */
+  overtaken(since: number): void
+}
+
+/** What one question waited for, from the start to the end. Questions that share a call share the marks. */
+export class QuestionTimes implements QuestionWatch {
+  /** Causes and the times at which they began, in order. */
+  #marks: (StallCause | number)[] = []
+
+  enters(cause: StallCause, now: number): void {
+    if (this.#marks.at(-2) !== cause) this.#marks.push(cause, now)
+  }
+
+  failed(): void {
+    const at = this.#marks.length - 2
+    if (this.#marks[at] === 'answer') this.#marks[at] = 'hung'
+  }
+
+  overtaken(since: number): void {
+    this.failed()
+    this.#marks.push('answer', since)
+  }
+
+  /** Waits for the same call as another question from now on. */
+  share(other: QuestionTimes): void {
+    this.#marks = other.#marks
+  }
+
+  /**
+   * The spells between two times, the newest first. Time before the first mark is the gateway's. `isAnswered`: a call without an
+   * answer at the end was for nothing.
+   */
+  *spells(model: string, from: number, to: number, isAnswered: boolean): Generator<Spell> {
+    const marks = this.#marks
+    let end = to
+    for (let at = marks.length - 2; at >= 0 && end > from; at -= 2) {
+      const said = marks[at] as StallCause
+      const since = Math.max(from, marks[at + 1] as number)
+      if (since >= end) continue
+      const cause = said === 'answer' && !isAnswered && at === marks.length - 2 ? 'hung' : said
+      yield { cause, model: cause === 'gateway' ? '' : model, from: since, to: end }
+      end = since
+    }
+    if (end > from) yield { cause: 'gateway', model: '', from, to: end }
+  }
+}
+
+/** Tells several questions of the call that they share. */
+export const watchAll = (all: readonly (QuestionWatch | undefined)[]): QuestionWatch => ({
+  enters(cause, now) {
+    for (const one of all) one?.enters(cause, now)
+  },
+  failed() {
+    for (const one of all) one?.failed()
+  },
+  overtaken(since) {
+    for (const one of all) one?.overtaken(since)
+  },
+})

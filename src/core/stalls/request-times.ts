@@ -1,0 +1,237 @@
+/**
+ * Where the time of a request's rows goes. The engine notes each wait of a row as it begins and ends; the critical path is found
+ * afterwards, backwards from the row's outcome: what ended last before a moment is what the row waited for until then.
+ */
+import type { QuestionTimes, Spell, StallCause } from './question-times.ts'
+
+/** A wait of one row or of one group's run. */
+export interface Wait {
+  readonly cause: StallCause
+  readonly model: string
+  readonly from: number
+  /** Infinity while it lasts. */
+  to: number
+  /** False until a question has its answer. */
+  isAnswered: boolean
+  readonly question: QuestionTimes | null
+  readonly group: GroupTimes | null
+  /** The owner's wait before this one. */
+  readonly before: Wait | undefined
+}
+
+/** How a group came together: whom it waited for, and the run that compared its answers. */
+export class GroupTimes {
+  #last: Owned | null = null
+  #begun = Number.POSITIVE_INFINITY
+  #run: Owned | null = null
+  /** A member that has not come; null if none of this request is missing. */
+  #missing: () => Owned | null = () => null
+  /** Found once: each of many members waited for the same comparisons. */
+  #runSpells: readonly Spell[] | null = null
+  #other: GroupTimes | null = null
+
+  /** Another request's group is the same. */
+  isThatOf(other: GroupTimes): void {
+    this.#other = other
+  }
+
+  /** A member has come. */
+  joined(times: RequestTimes, owner: number): void {
+    this.#last = { times, owner }
+  }
+
+  /** The wait was over before all members had come. */
+  gaveUp(): void {
+    this.#last = null
+  }
+
+  begun(now: number): void {
+    this.#begun = now
+  }
+
+  runsAs(times: RequestTimes, owner: number): void {
+    this.#run = { times, owner }
+  }
+
+  lacks(missing: () => Owned | null): void {
+    this.#missing = missing
+  }
+
+  /**
+   * The critical path of a member that waited from `joined` to `to`, the newest spell first. It goes on in the member that came
+   * last, down to `from`; returns false if there is none, and the path goes on in the row itself.
+   */
+  *spells(from: number, joined: number, to: number, depth: number): Generator<Spell, boolean> {
+    if (this.#other) return yield* this.#other.spells(from, joined, to, depth)
+    const begun = Math.min(Math.max(this.#begun, joined), to)
+    if (to > begun) yield* this.#compared(begun, to, depth)
+    // Its last member has come already.
+    if (this.#begun <= joined) return false
+    const last = this.#begun <= to ? this.#last : this.#missing()
+    if (!last) {
+      if (begun > joined) yield { cause: 'group', model: '', from: joined, to: begun }
+      return false
+    }
+    const came = Math.min(Math.max(from, last.times.arrived), begun)
+    yield* last.times.path(last.owner, came, begun, depth)
+    if (came > from) yield { cause: 'group', model: '', from, to: came }
+    return true
+  }
+
+  *#compared(from: number, to: number, depth: number): Generator<Spell> {
+    const run = this.#run
+    if (run) this.#runSpells ??= [...run.times.path(run.owner, this.#begun, to, depth)]
+    let end = to
+    for (const spell of this.#runSpells ?? []) {
+      const until = Math.min(spell.to, end)
+      const since = Math.max(spell.from, from)
+      if (since >= until) continue
+      if (until < end) yield { cause: 'gateway', model: '', from: until, to: end }
+      yield { ...spell, from: since, to: until }
+      end = since
+    }
+    if (end > from) yield { cause: 'gateway', model: '', from, to: end }
+  }
+}
+
+interface Owned {
+  readonly times: RequestTimes
+  readonly owner: number
+}
+
+/** Of a wait with its question's marks. */
+const waitBytes = 256
+/** Deeper chains of groups that wait for groups are the gateway's time. */
+const maxDepth = 16
+
+/** The waits of one request's rows. An owner is a row's index, or the number that `newOwner` gave to a run over a group. */
+export class RequestTimes {
+  /** When the request had been received, on the clock. */
+  readonly arrived: number
+  /** When scoring began, on the clock. */
+  readonly began: number
+  #owners: number
+  readonly #last: (Wait | undefined)[] = []
+  #waits = 0
+  /** Functions in worker threads: when each began, when it ended, and the owner's one before. Written flat: rows are many. */
+  readonly #rules: number[] = []
+  readonly #lastRule: (number | undefined)[] = []
+
+  constructor(rows: number, began: number, arrived = began) {
+    this.#owners = rows
+    this.began = began
+    this.arrived = Math.min(arrived, began)
+  }
+
+  /** The same for one row whose outcome came `ms` after scoring began, without what the other rows waited for. */
+  ofRow(row: number, ms: number): RequestTimes {
+    const only = new RequestTimes(1, this.began, this.arrived)
+    for (const { cause, model, from, to } of this.spellsOf(row, ms))
+      if (cause !== 'gateway') only.wait(0, cause, model, from).to = to
+    return only
+  }
+
+  newOwner(): number {
+    return this.#owners++
+  }
+
+  /** Estimated memory of the waits. */
+  get bytes(): number {
+    return waitBytes * this.#waits + 8 * this.#rules.length
+  }
+
+  /** Returns what `ruleEnded` needs. */
+  ruleBegan(owner: number, now: number): number {
+    const at = this.#rules.length
+    this.#rules.push(now, Number.POSITIVE_INFINITY, this.#lastRule[owner] ?? -1)
+    this.#lastRule[owner] = at
+    return at
+  }
+
+  ruleEnded(at: number, now: number): void {
+    this.#rules[at + 1] = now
+  }
+
+  /** Notes a wait that begins; set its end. */
+  wait(
+    owner: number,
+    cause: StallCause,
+    model: string,
+    now: number,
+    more: { readonly question?: QuestionTimes; readonly group?: GroupTimes } = {},
+  ): Wait {
+    const wait: Wait = {
+      cause,
+      model,
+      from: now,
+      to: Number.POSITIVE_INFINITY,
+      isAnswered: false,
+      question: more.question ?? null,
+      group: more.group ?? null,
+      before: this.#last[owner],
+    }
+    this.#last[owner] = wait
+    this.#waits += 1
+    return wait
+  }
+
+  /** The spells from `from` to `to` without gaps, the newest first. What no wait explains is the gateway's. */
+  *path(owner: number, from: number, to: number, depth = 0): Generator<Spell> {
+    const rules = this.#rules
+    let now = to
+    let isEnd = true
+    while (now > from) {
+      let best: Wait | null = null
+      let bestFrom = 0
+      let bestTo = Number.NEGATIVE_INFINITY
+      // Of those that ended together, the one that began first explains most.
+      const isBetter = (began: number, ended: number): boolean =>
+        began < now && (ended > bestTo || (ended === bestTo && began < bestFrom))
+      const endOf = (ended: number): number => (isEnd && ended === Number.POSITIVE_INFINITY ? now : ended)
+      for (let wait = this.#last[owner]; wait; wait = wait.before) {
+        const ended = endOf(wait.to)
+        if (ended > now || ended <= from || !isBetter(wait.from, ended)) continue
+        best = wait
+        bestFrom = wait.from
+        bestTo = ended
+      }
+      for (let at = this.#lastRule[owner] ?? -1; at >= 0; at = rules[at + 2] as number) {
+        const ended = endOf(rules[at + 1] as number)
+        if (ended > now || ended <= from || !isBetter(rules[at] as number, ended)) continue
+        best = null
+        bestFrom = rules[at] as number
+        bestTo = ended
+      }
+      isEnd = false
+      if (bestTo === Number.NEGATIVE_INFINITY) break
+      if (bestTo < now) yield { cause: 'gateway', model: '', from: bestTo, to: now }
+      const began = Math.max(from, bestFrom)
+      if (best?.group && depth < maxDepth) {
+        if (yield* best.group.spells(from, began, bestTo, depth + 1)) return
+      } else if (best) yield* expanded(best, began, bestTo)
+      else yield { cause: 'rule', model: '', from: began, to: bestTo }
+      now = began
+    }
+    if (now > from) yield { cause: 'gateway', model: '', from, to: now }
+  }
+
+  /** A row's spells from the arrival of its request to its outcome, `ms` after scoring began; oldest first, neighbours joined. */
+  spellsOf(row: number, ms: number): readonly Spell[] {
+    const all = [...this.path(row, this.began, this.began + ms)].reverse()
+    if (this.arrived < this.began)
+      all.unshift({ cause: 'gateway', model: '', from: this.arrived, to: this.began })
+    const joined: Spell[] = []
+    for (const spell of all) {
+      const before = joined.at(-1)
+      if (before?.cause === spell.cause && before.model === spell.model)
+        joined[joined.length - 1] = { ...before, to: spell.to }
+      else joined.push(spell)
+    }
+    return joined
+  }
+}
+
+function* expanded({ cause, model, question, isAnswered }: Wait, from: number, to: number): Generator<Spell> {
+  if (question) yield* question.spells(model, from, to, isAnswered)
+  else yield { cause, model, from, to }
+}
