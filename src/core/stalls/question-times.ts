@@ -12,6 +12,8 @@ export const stallCauses = [
 
 export type StallCause = (typeof stallCauses)[number]
 
+const indexOf = Object.fromEntries(stallCauses.map((cause, at) => [cause, at])) as Record<StallCause, number>
+
 /** A stretch of one row's time, in milliseconds on the clock. `model`: the model or sandbox; '' for other causes. */
 export interface Spell {
   readonly cause: StallCause
@@ -32,21 +34,23 @@ export interface QuestionWatch {
 
 /** What one question waited for, from the start to the end. Questions that share a call share the marks. */
 export class QuestionTimes implements QuestionWatch {
-  /** Causes and the times at which they began, in order. */
-  #marks: (StallCause | number)[] = []
+  /** Indices of causes and the times at which they began, in order. Numbers with a fraction: V8 then boxes none of them. */
+  #marks: number[] = [0.5, 0]
 
   enters(cause: StallCause, now: number): void {
-    if (this.#marks.at(-2) !== cause) this.#marks.push(cause, now)
+    const marks = this.#marks
+    const index = indexOf[cause]
+    if (marks[marks.length - 2] !== index) marks.push(index, now)
   }
 
   failed(): void {
     const at = this.#marks.length - 2
-    if (this.#marks[at] === 'answer') this.#marks[at] = 'hung'
+    if (this.#marks[at] === indexOf.answer) this.#marks[at] = indexOf.hung
   }
 
   overtaken(since: number): void {
     this.failed()
-    this.#marks.push('answer', since)
+    this.#marks.push(indexOf.answer, since)
   }
 
   /** Waits for the same call as another question from now on. */
@@ -61,8 +65,8 @@ export class QuestionTimes implements QuestionWatch {
   *spells(model: string, from: number, to: number, isAnswered: boolean): Generator<Spell> {
     const marks = this.#marks
     let end = to
-    for (let at = marks.length - 2; at >= 0 && end > from; at -= 2) {
-      const said = marks[at] as StallCause
+    for (let at = marks.length - 2; at > 0 && end > from; at -= 2) {
+      const said = stallCauses[marks[at] as number] as StallCause
       const since = Math.max(from, marks[at + 1] as number)
       if (since >= end) continue
       const cause = said === 'answer' && !isAnswered && at === marks.length - 2 ? 'hung' : said

@@ -9,8 +9,8 @@ export interface FinishedRequest {
   readonly arrived: number
   /** Its last outcome. */
   readonly ended: number
-  /** What the row with the last outcome waited for. */
-  readonly spells: readonly Spell[]
+  /** What the row with the last outcome waited for. Called only for the last request of a step. */
+  spells(): readonly Spell[]
 }
 
 /** Milliseconds of a stall by cause. `model`: the model or sandbox; '' for other causes. */
@@ -34,17 +34,12 @@ export const quietMs = 30_000
 /** Steps of a run that may be open at once; the one that has been quiet longest is closed. */
 const maxOpen = 8
 
-/** The stall of a step with these requests; null if there are none. */
-export function stallOf(step: number | null, requests: Iterable<FinishedRequest>): StepStall | null {
-  let arrived = Number.NEGATIVE_INFINITY
-  let last: FinishedRequest | null = null
-  for (const request of requests) {
-    arrived = Math.max(arrived, request.arrived)
-    if (!last || request.ended > last.ended) last = request
-  }
-  if (!last) return null
-  return { step, ms: Math.max(0, last.ended - arrived), shares: sharesOf(last.spells, arrived) }
-}
+/** The stall of a step whose last row arrived at `arrived`, and whose last outcome came with the request `last`. */
+export const stallOf = (step: number | null, arrived: number, last: FinishedRequest): StepStall => ({
+  step,
+  ms: Math.max(0, last.ended - arrived),
+  shares: sharesOf(last.spells(), arrived),
+})
 
 /** The part of the spells after a time, by cause and model. */
 function sharesOf(spells: readonly Spell[], since: number): readonly StallShare[] {
@@ -60,11 +55,13 @@ function sharesOf(spells: readonly Spell[], since: number): readonly StallShare[
 }
 
 interface OpenStep {
+  readonly step: number | null
   inProgress: number
   /** When its last request began or ended. */
   touched: number
-  /** All that a stall needs of its requests: the last arrival, and the request with the last outcome. */
-  arrived: FinishedRequest | null
+  /** Its last arrival. */
+  arrived: number
+  /** The request with its last outcome. */
   last: FinishedRequest | null
 }
 
@@ -73,6 +70,8 @@ export class StepStalls {
   /** The step that was touched last comes last. */
   readonly #open = new Map<number | null, OpenStep>()
   readonly #closed: (stall: StepStall) => void
+  /** The step that was touched last. */
+  #newest: OpenStep | null = null
 
   /** `closed` is called once for each step that is over. A step whose rows come again afterwards is closed again. */
   constructor(closed: (stall: StepStall) => void) {
@@ -89,7 +88,7 @@ export class StepStalls {
     const open = this.#touch(step, now)
     open.inProgress = Math.max(0, open.inProgress - 1)
     if (!request) return
-    if (!open.arrived || request.arrived > open.arrived.arrived) open.arrived = request
+    if (request.arrived > open.arrived) open.arrived = request.arrived
     if (!open.last || request.ended > open.last.ended) open.last = request
   }
 
@@ -102,10 +101,21 @@ export class StepStalls {
   }
 
   #touch(step: number | null, now: number): OpenStep {
-    const known = this.#open.get(step) ?? { inProgress: 0, touched: now, arrived: null, last: null }
+    if (this.#newest && this.#newest.step === step) {
+      this.#newest.touched = now
+      return this.#newest
+    }
+    const known = this.#open.get(step) ?? {
+      step,
+      inProgress: 0,
+      touched: now,
+      arrived: Number.NEGATIVE_INFINITY,
+      last: null,
+    }
     known.touched = now
     this.#open.delete(step)
     this.#open.set(step, known)
+    this.#newest = known
     if (this.#open.size > maxOpen) {
       const [oldest] = this.#open.keys()
       this.#close(oldest ?? null)
@@ -116,8 +126,9 @@ export class StepStalls {
   #close(step: number | null): void {
     const open = this.#open.get(step)
     this.#open.delete(step)
-    if (!open?.arrived || !open.last) return
-    const stall = stallOf(step, [open.arrived, open.last])
-    if (stall) this.#closed(stall)
+    if (open === this.#newest) this.#newest = null
+    if (!open?.last) return
+    const { arrived, last } = open
+    this.#closed(stallOf(step, arrived, last))
   }
 }

@@ -3,13 +3,15 @@
  * models; a request costs one look at its last row.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { StallShare, StepStall } from '../../core/stalls/step-stalls.ts'
+import type { FinishedRequest, StallShare, StepStall } from '../../core/stalls/step-stalls.ts'
 import { StepStalls } from '../../core/stalls/step-stalls.ts'
 import type { EngineEvents, RequestBegan, RequestDone } from '../../scoring/engine/events.ts'
 
 /** Runs that are watched. A further one replaces a run that has been silent, or is not watched. */
 const maxRuns = 16
 const silentMs = 600_000
+/** Bytes of a request's waits that may be held while its step is open. */
+const mostHeld = 65_536
 /** Steps of a run that the page shows. */
 const keptSteps = 20
 
@@ -35,6 +37,7 @@ export class Stalls implements Required<Pick<EngineEvents, 'began' | 'done'>> {
   readonly #clock: Clock
   /** The least recently used first. */
   readonly #runs = new Map<string, Watched>()
+  #newest: Watched | null = null
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -50,16 +53,7 @@ export class Stalls implements Required<Pick<EngineEvents, 'began' | 'done'>> {
     const watched = this.#watched(event.run, now)
     if (!watched) return
     const row = lastRow(event)
-    const { times, ms } = event
-    const request =
-      row < 0
-        ? null
-        : {
-            arrived: times.arrived,
-            ended: times.began + (ms[row] ?? 0),
-            spells: times.spellsOf(row, ms[row] ?? 0),
-          }
-    watched.steps.ended(event.trainingStep, request, now)
+    watched.steps.ended(event.trainingStep, row < 0 ? null : finished(event, row), now)
   }
 
   /** Every watched run; steps that are over by now are counted. */
@@ -75,6 +69,8 @@ export class Stalls implements Required<Pick<EngineEvents, 'began' | 'done'>> {
     const known = this.#runs.get(run)
     if (known) {
       known.last = now
+      if (known === this.#newest) return known
+      this.#newest = known
       this.#runs.delete(run)
       this.#runs.set(run, known)
       return known
@@ -93,6 +89,14 @@ export class Stalls implements Required<Pick<EngineEvents, 'began' | 'done'>> {
     this.#runs.set(run, made)
     return made
   }
+}
+
+/** What a step keeps of a request. The path of its last row is found when the step is over, unless that would hold much memory. */
+function finished({ times, ms }: RequestDone, row: number): FinishedRequest {
+  const rowMs = ms[row] ?? 0
+  const find = () => times.spellsOf(row, rowMs)
+  const found = times.bytes > mostHeld ? find() : null
+  return { arrived: times.arrived, ended: times.began + rowMs, spells: found ? () => found : find }
 }
 
 function count(watched: Watched, stall: StepStall): void {

@@ -30,13 +30,12 @@ export async function stallFigures(connection: DuckDBConnection): Promise<readon
               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM waited))
     GROUP BY file, run, step, part ORDER BY file, last`,
   )
-  return rows.flatMap(({ file, run, step, last, ended, n, began, spent }) => {
+  return rows.map(({ file, run, step, last, ended, n, began, spent }) => {
     const named = step === null ? null : Number(step)
-    const stall = stallOf(named, [
-      { arrived: Number(last), ended: Number(last), spells: [] },
-      { arrived: Number(began), ended: Number(ended), spells: spellsOf(String(spent), Number(began)) },
-    ])
-    return stall ? [{ file: Number(file), run: String(run), rows: Number(n), ...stall }] : []
+    const request = { arrived: Number(began), ended: Number(ended) }
+    const spells = () => spellsOf(String(spent), request.arrived)
+    const stall = stallOf(named, Number(last), { ...request, spells })
+    return { file: Number(file), run: String(run), rows: Number(n), ...stall }
   })
 }
 
