@@ -74,18 +74,22 @@ export const nativeSample = z.strictObject({
     .unknown()
     .optional()
     .describe('What the reward functions compare with: any JSON, or an object as its JSON text.'),
-  data_source: z.string().nullish(),
+  data_source: z.string().nullish().describe('The data set of the row. Steps can be limited to some.'),
   group_id: z
     .union([z.string(), z.int()])
     .nullish()
     .describe(
       'Shared by the answers to one prompt. Default: answers with the same prompt and ground truth form a group.',
     ),
-  group_index: z.int().min(0).nullish(),
-  group_size: z.int().min(1).nullish(),
+  group_index: z.int().min(0).nullish().describe('Place of the answer in its group, from 0.'),
+  group_size: z
+    .int()
+    .min(1)
+    .nullish()
+    .describe('Answers of its group in all requests. Default: those of this request.'),
   rm_prompt: z.string().nullish().describe("This row's judge prompt."),
   rm_prompts: z.record(z.string(), z.string()).nullish().describe("This row's judge prompts by step name."),
-  extra_info: z.record(z.string(), z.unknown()).nullish(),
+  extra_info: z.record(z.string(), z.unknown()).nullish().describe('Further fields, for reward functions.'),
 })
 
 type NativeSample = z.output<typeof nativeSample>

@@ -8,6 +8,7 @@ import { configSchemas } from '../../src/scoring/plan/gateway-config.ts'
 import type { TrainerFormat } from '../../src/trainers/format.ts'
 import { trainerFormats } from '../../src/trainers/index.ts'
 import { keptTable } from '../trainers/recorded.ts'
+import { commandsPage, routesPage } from './reference-pages.ts'
 
 /** What the code says of itself in other files; `npm run generate` writes them, tests compare them. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
@@ -18,6 +19,8 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
     ...schemas,
     [functionsPage, await functionTable()],
     ['docs/trainers.md', await trainerTables()],
+    ['docs/cli.md', await commandsPage()],
+    ['docs/http.md', await routesPage()],
     [trainerIndexFile, trainerIndex()],
   ])
 }
