@@ -84,7 +84,8 @@ t.test('every file of the project that a page or a message names exists', async 
     for (const code of codeOf(text))
       for (const [path] of code.matchAll(named)) {
         seen += 1
-        if (!path.includes('/.venv') && !written.has(path) && !existsSync(path)) t.fail(`${page}: ${path}`)
+        if (!/\/\.(?:venv|vitepress\/dist)/.test(path) && !written.has(path) && !existsSync(path))
+          t.fail(`${page}: ${path}`)
       }
   }
   t.ok(seen > 50, `${seen} files are named`)
@@ -143,3 +144,25 @@ t.test('every command and option that a page names is in the help', async (t) =>
     }
   t.ok(seen > 100)
 })
+
+t.test(
+  'workflows run what exists, pin each action by its commit, and need no secret of the repository',
+  async (t) => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const names = readdirSync('.github/workflows')
+    t.strictSame(names.sort(), ['ci.yaml', 'nightly.yaml', 'release.yaml'])
+    for (const name of names) {
+      const text = readFileSync(join('.github/workflows', name), 'utf8')
+      t.match(text, /^permissions: \{\}$/m, `${name} has no permission but those that a job names`)
+      for (const [line, pin = ''] of text.matchAll(/uses: \S+?@(.*)$/gm))
+        t.match(pin, /^[0-9a-f]{40} # v\d+\.\d+\.\d+$/, `${name}: ${line}`)
+      for (const [, secret] of text.matchAll(/secrets\.(\w+)/g)) t.equal(secret, 'GITHUB_TOKEN', name)
+      for (const [, script = ''] of text.matchAll(/npm run ([\w:-]+)/g))
+        t.ok(Object.hasOwn(scripts, script), `${name}: ${script}`)
+      for (const [, file = ''] of text.matchAll(/(?:bash|node) ([\w./-]*\/[\w./-]+)/g))
+        t.ok(existsSync(file), `${name}: ${file}`)
+    }
+  },
+)
