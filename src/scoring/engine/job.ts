@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
+import type { KeptAnswers } from '../models/interface/ask.ts'
 import { CancelToken, whenAborted } from '../models/interface/cancel-token.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { VoteEvent } from './events.ts'
@@ -29,6 +30,8 @@ export interface RowsToScore {
   readonly isRefusable?: boolean | undefined
   /** Size of the request body, to estimate the memory of its questions; absent: 0. */
   readonly bodyBytes?: number | undefined
+  /** Judges' answers that these rows have received before; new ones are added. */
+  readonly answers?: KeptAnswers | undefined
   /** Called once per row, in any order, as soon as its outcome is final. */
   readonly onOutcome?: ((index: number, outcome: Outcome) => void) | undefined
   /** Called for each vote, before any outcome that it counts toward. */

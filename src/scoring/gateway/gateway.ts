@@ -25,7 +25,7 @@ import { gatewayRooms, type LastReload, openReloader, type Runtime, type Runtime
 
 export type { VoteEvent } from '../engine/events.ts'
 export { WaitTime } from '../engine/job.ts'
-export type { ForwardReply as Forwarded } from '../models/interface/ask.ts'
+export type { ForwardReply as Forwarded, KeptAnswer, KeptAnswers } from '../models/interface/ask.ts'
 export { AskError } from '../models/interface/ask.ts'
 export type { ModelSnapshot } from '../models/models.ts'
 export type { SandboxSnapshot } from '../sandboxes/sandbox.ts'
@@ -313,6 +313,7 @@ function scoreBy(runtime: Runtime, plan: Plan, job: GatewayJob, clock: Clock): P
     arrived,
     isRefusable,
     bodyBytes,
+    answers,
     onOutcome,
     onVote,
   } = job
@@ -335,6 +336,7 @@ function scoreBy(runtime: Runtime, plan: Plan, job: GatewayJob, clock: Clock): P
     arrived,
     isRefusable,
     bodyBytes,
+    answers,
     onOutcome: onScored,
     onVote,
   })

@@ -78,7 +78,7 @@ export class Model {
     const { cache } = this.parts
     const { clock } = this.parts.dispatcher
     const forget = isToKeep ? () => cache.delete(key) : undefined
-    const kept = isToKeep ? cache.get(key) : undefined
+    const kept = request.answers?.get(key) ?? (isToKeep ? cache.get(key) : undefined)
     if (kept) {
       return answered({ ...kept, attempts: 0 }, 'cache', forget)
     }
@@ -91,6 +91,7 @@ export class Model {
       if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
       else if (flight.times) request.times?.share(flight.times)
       const done = await flight.join(clock, request.deadline, request.signal, () => this.deadlineError(since))
+      request.answers?.add(key, done)
       return answered(done, source, forget)
     } catch (error) {
       throw askError(error)

@@ -360,7 +360,7 @@ async function ask(
 ): Promise<Answered | { readonly failure: Failure }> {
   const started = context.clock.now()
   const group = rows[0]?.sample.group
-  const { trace, waitTime } = context.job
+  const { trace, waitTime, answers } = context.job
   waitTime?.begin(started)
   const times = new QuestionTimes()
   const wait = context.times.wait(ownerOf(context, rows), 'answer', model, started, { question: times })
@@ -376,6 +376,7 @@ async function ask(
       instance,
       prefix: question.prefix,
       group: group?.id,
+      answers,
       trace,
       times,
       deadline: Math.min(context.job.deadline, started + step.timeoutMs),

@@ -3,6 +3,7 @@ import type { AskName, Asks } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { bytesOf } from '../../../core/sample/sample.ts'
 import type { QuestionTimes } from '../../../core/stalls/question-times.ts'
+import type { KeptAnswer } from '../interface/ask.ts'
 import { CancelToken, whenAborted } from '../interface/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
@@ -59,25 +60,17 @@ export class SingleFlight<T> {
   }
 }
 
-/** A cached answer and the tokens that it cost. */
-export interface CachedAnswer {
-  readonly answer: Asks[AskName]['answer']
-  readonly instance: string
-  readonly prompt: number
-  readonly completion: number
-}
-
 /** Answers by question key. `bytes`: current size. */
 export interface AnswerCache {
-  get(key: string): CachedAnswer | undefined
-  set(key: string, kept: CachedAnswer): void
+  get(key: string): KeptAnswer | undefined
+  set(key: string, kept: KeptAnswer): void
   delete(key: string): void
   readonly bytes: number
 }
 
 /** An LRU cache, bounded by bytes and age. Failures are never cached. */
 export function answerCache(clock: Clock, limits: { bytes: number; ttlMs: number }): AnswerCache {
-  const kept = new LRUCache<string, CachedAnswer>({
+  const kept = new LRUCache<string, KeptAnswer>({
     // 0 would mean unbounded; nothing fits into 1.
     maxSize: Math.max(1, limits.bytes),
     ttl: limits.ttlMs,

@@ -58,11 +58,27 @@ export interface AskRequest<A extends AskName = AskName> {
   readonly trace?: Trace | undefined
   /** Learns what the question waits for; absent: nobody asks. */
   readonly times?: QuestionTimes | undefined
+  /** Answers that the rollout received before a restart; new ones are added. Absent: none are kept. */
+  readonly answers?: KeptAnswers | undefined
   /** Asks only this instance, whatever its state, and bypasses queue, cache, sharing and retries. */
   readonly instance?: string | undefined
   /** On the injected clock, milliseconds. */
   readonly deadline: number
   readonly signal: AbortSignal | CancelToken
+}
+
+/** What a model said, and what it cost. */
+export interface KeptAnswer {
+  readonly answer: Asks[AskName]['answer']
+  readonly instance: string
+  readonly prompt: number
+  readonly completion: number
+}
+
+/** Answers by the key of their question, kept for one rollout or one group across restarts. */
+export interface KeptAnswers {
+  get(key: string): KeptAnswer | undefined
+  add(key: string, answer: KeptAnswer): void
 }
 
 /** How long a caller waits. `deadline` is in milliseconds on the injected clock. */
