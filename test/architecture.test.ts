@@ -52,7 +52,9 @@ const wings: Record<string, { knows: readonly string[]; rooms: Record<string, re
       // A row is shown as it is recorded.
       'telemetry/live': ['telemetry/record'],
       'http/inspector': ['telemetry/monitors', 'telemetry/live'],
+      queue: [],
       http: [
+        'queue',
         'telemetry/record',
         'telemetry/monitors',
         'telemetry/metrics',
@@ -107,6 +109,7 @@ const packages: Record<string, readonly string[]> = {
     'scoring/plan',
     'serving/telemetry/record',
     'serving/telemetry/monitors',
+    'serving/queue',
     'serving/http',
     'workbench/evaluation',
     'workbench/migrate',

@@ -55,12 +55,14 @@ export async function serveConfigs(
     env: { ...process.env, ...env, NODE_V8_COVERAGE: undefined },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
+  const kill = () => void child.kill('SIGKILL')
   const stop = async (): Promise<void> => {
     child.kill('SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    process.off('exit', kill)
     rmSync(folder, { recursive: true, force: true })
   }
-  process.once('exit', () => child.kill('SIGKILL'))
+  process.once('exit', kill)
   const output = collect(child)
   const url = await listening(child, output).catch(async (error) => {
     await stop()

@@ -3,6 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { createApp } from '../../serving/http/app.ts'
 import type { ObservedEvents } from '../../serving/observed-gateway.ts'
+import type { QueueEvents } from '../../serving/queue/queue.ts'
 import { openParkedNews } from '../parked-news.ts'
 import { FunctionFaults } from './function-log.ts'
 
@@ -291,5 +292,28 @@ export function openJudgeLog(
       waiting.clear()
       news.end()
     },
+  }
+}
+
+/** Logs what an operator must know of the queue. The log may be opened after it. */
+export function queueLog(log: () => Log | null): QueueEvents {
+  const early: (() => void)[] = []
+  const tell = (line: () => void): void => {
+    if (log() === null) return void early.push(line)
+    for (const one of early.splice(0)) one()
+    line()
+  }
+  return {
+    disk: (trouble) =>
+      tell(() =>
+        trouble === null
+          ? log()?.info('the disk of the queue works again')
+          : log()?.error({ trouble }, 'the disk of the queue fails: nothing is accepted; docs/queue.md'),
+      ),
+    damaged: (run, text) =>
+      tell(() => log()?.error({ run, text }, 'the log of a run is damaged; docs/queue.md')),
+    recovered: (run, found) => tell(() => log()?.info({ run, ...found }, 'a run of the queue goes on')),
+    lost: () =>
+      tell(() => log()?.fatal('another process has taken over the folder of the queue; docs/queue.md')),
   }
 }

@@ -13,11 +13,12 @@ import {
   observedRooms,
   openObservedGateway,
 } from '../../serving/observed-gateway.ts'
+import { openQueue, type RolloutQueue } from '../../serving/queue/queue.ts'
 import { LiveView } from '../../serving/telemetry/live/live.ts'
 import { shownText } from '../../serving/telemetry/live/shown-row.ts'
 import { openMetrics } from '../../serving/telemetry/metrics/metrics.ts'
 import { cannotListen } from './listening.ts'
-import { type Log, logSandboxes, openJudgeLog, withLog } from './server-log.ts'
+import { type Log, logSandboxes, openJudgeLog, queueLog, withLog } from './server-log.ts'
 
 /** The server options of `serve` and `demo`. */
 interface ServerOptions extends Omit<ObservedOptions, 'events'> {
@@ -120,10 +121,13 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const { listen, limits } = gateway.settings
   const place = { host: options.host ?? listen.host, port: options.port ?? listen.port }
   let app: Awaited<ReturnType<typeof createApp>>
+  let queue: RolloutQueue | null = null
   try {
+    queue = await openQueue({ gateway, clock, events: queueLog(() => log) })
     app = await createApp({
       gateway,
       metrics,
+      queue,
       ...(gateway.settings.inspector.enabled && { live }),
       bodyLimit: limits.max_body_bytes,
       receiveMs: limits.receive_s * 1000,
@@ -135,7 +139,9 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   } catch (error) {
     unwatch()
     judges.end()
+    queue?.stop()
     await gateway.close(0)
+    await queue?.close()
     throw cannotListen(error, place)
   }
   return {
@@ -145,9 +151,11 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     async close() {
       unwatch()
       await gateway.leave()
+      queue?.stop()
       const drained = app.close()
       await gateway.close()
       await drained
+      await queue?.close()
       judges.end()
       metrics.close()
     },

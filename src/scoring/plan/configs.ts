@@ -116,7 +116,7 @@ const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '').replace(/\
 function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings {
   const { models: _, $schema: __, ...settings } = { ...gatewayConfig.parse({}), ...read }
   const folder = dirname(file)
-  const { functions, keys, trainers, record } = settings
+  const { functions, keys, trainers, record, queue } = settings
   const kept = Object.entries(keys).map(([name, { file, ...key }]) => [
     name,
     file === undefined ? key : { ...key, file: resolve(folder, file) },
@@ -125,6 +125,7 @@ function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings
     ...settings,
     keys: Object.fromEntries(kept),
     ...(record && { record: { ...record, folder: resolve(folder, record.folder) } }),
+    ...(queue && { queue: { ...queue, folder: resolve(folder, queue.folder) } }),
     functions: { ...functions, folders: functions.folders.map((path) => resolve(folder, path)) },
     trainers: Object.fromEntries(
       Object.entries(trainers).map(([name, own]) => [name, { ...own, ...groundTruthFile(own, folder) }]),

@@ -137,6 +137,34 @@ const recordConfig = z.strictObject({
   max_total_bytes: bytes.default(4096 * mebi),
 })
 
+/** `queue:` of gateway.yaml: rollouts that are accepted on disk and scored later. */
+const queueConfig = z.strictObject({
+  /** Relative to this file; it belongs to one gateway. Read at startup only. */
+  folder: z.string().min(1),
+  /** Bytes on disk; what does not fit is refused with 429. */
+  max_bytes: bytes.default(16 * 1024 * mebi),
+  /** Rollouts without a final, of all runs; more are refused with 429. */
+  max_rollouts: z.int().min(1).max(10_000_000).default(200_000),
+  /** Runs that are kept at a time. */
+  max_runs: z.int().min(1).max(10_000).default(256),
+  /** Rollouts that are scored at a time. */
+  max_running: z.int().min(1).max(1_000_000).default(2048),
+  /** Time limit of a rollout that names none, from when it was accepted. */
+  deadline_s: z
+    .number()
+    .positive()
+    .max(7 * 86_400)
+    .default(3600),
+  /** How long finals can be read. Read at startup only. */
+  keep_s: z
+    .number()
+    .positive()
+    .max(30 * 86_400)
+    .default(21_600),
+  /** How long the first record waits for others before they are written together. Read at startup only. */
+  commit_ms: z.number().min(0).max(1000).default(10),
+})
+
 /** The schema of gateway.yaml. */
 export const gatewayConfig = z.strictObject({
   $schema: z.string().optional(),
@@ -250,6 +278,8 @@ export const gatewayConfig = z.strictObject({
     .prefault({}),
   /** Records scored rows; absent: off. */
   record: recordConfig.optional(),
+  /** Accepts rollouts on disk and scores them later; absent: off. */
+  queue: queueConfig.optional(),
 })
 
 /** gateway.yaml with defaults and absolute paths. */

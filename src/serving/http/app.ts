@@ -10,6 +10,7 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { heapShare } from '../../core/heap-share.ts'
 import type { ObservedGateway } from '../observed-gateway.ts'
+import type { RolloutQueue } from '../queue/queue.ts'
 import type { LiveView } from '../telemetry/live/live.ts'
 import type { Metrics } from '../telemetry/metrics/metrics.ts'
 import { checkKeys, KeyLimits } from './auth.ts'
@@ -22,6 +23,7 @@ import { healthRoutes } from './routes/health.ts'
 import { inspectorRoutes } from './routes/inspector.ts'
 import { passThroughRoutes } from './routes/pass-through.ts'
 import { rewardRoutes } from './routes/rewards.ts'
+import { runRoutes } from './routes/runs.ts'
 import { scoreRoutes } from './routes/score.ts'
 import { trainerRoutes } from './routes/trainers.ts'
 import { setSecurityHeaders } from './security-headers.ts'
@@ -39,6 +41,8 @@ interface AppOptions {
   readonly bodyLimit: number
   /** Maximum time to receive the headers and body of a request, in milliseconds. Default: 60,000. */
   readonly receiveMs?: number
+  /** Accepts rollouts on disk; null or absent: off. */
+  readonly queue?: RolloutQueue | null
   /** What the page at /ui shows. Without it there is no page. */
   readonly live?: LiveView
   /** The folder of the built page. Default: the package's own. */
@@ -61,6 +65,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     logger: options.logger ?? false,
     schemaController: zodCompilers,
     bodyLimit,
+    // A uid of 200 characters, percent-encoded.
+    routerOptions: { maxParamLength: 600 },
     // Two log lines per request cost more than the request. Failures are logged where they happen.
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: 'idle',
@@ -115,6 +121,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const typed = app.withTypeProvider<ZodProvider>()
   scoreRoutes(typed, gateway, keyLimits)
   await trainerRoutes(typed, { gateway, limits: keyLimits, clock, repeated: requests.repeated })
+  runRoutes(typed, { gateway, queue: options.queue ?? null, limits: keyLimits, clock })
   rewardRoutes(typed, gateway)
   healthRoutes(typed, gateway, metrics)
   passThroughRoutes(typed, gateway)

@@ -23,6 +23,11 @@ export const bodyBytesOf = (request: FastifyRequest): number => lengths.get(requ
 
 const digests = new WeakMap<FastifyRequest, string>()
 
+const bytesByRequest = new WeakMap<FastifyRequest, Buffer>()
+
+/** This request's body as it was sent, decompressed, on routes whose config sets `keepsBytes` or `lines`. */
+export const sentBytesOf = (request: FastifyRequest): Buffer => bytesByRequest.get(request) ?? Buffer.alloc(0)
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** What its body uses; null if it has none. */
@@ -31,6 +36,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether identical requests share an outcome; the body is then hashed. */
     repeats?: boolean
+    /** Whether the body is also kept as it was sent. */
+    keepsBytes?: boolean
+    /** Whether the body is NDJSON, which the route reads itself. */
+    lines?: boolean
     /** Members of the body that are lists of rows. A row with too many values fails alone, not the whole request. */
     rows?: readonly string[]
   }
@@ -63,7 +72,8 @@ export function readBodies(
       const turn = turnForOne()
       if (turn !== null) await turn
       if (bytes.length > fewBytes) lengths.set(request, bytes.length)
-      const { repeats, rows = [] } = request.routeOptions.config
+      const { repeats, keepsBytes, rows = [] } = request.routeOptions.config
+      if (keepsBytes) bytesByRequest.set(request, bytes)
       if (repeats) digests.set(request, await digest(bytes))
       const { max_row_values: maxValues, max_samples: maxRows } = values()
       const taken = (heapBytes: number) => admission.grow(request, bytes.length, heapBytes)
@@ -80,6 +90,18 @@ export function readBodies(
       }
     },
   )
+  app.addContentTypeParser('application/x-ndjson', async (request: FastifyRequest, payload: Payload) => {
+    if (!request.routeOptions.config.lines)
+      throw new GatewayError(
+        'RG_MEDIA_TYPE',
+        "send the body as JSON, with the header 'content-type: application/json'",
+      )
+    bytesByRequest.set(
+      request,
+      await bytesOf(payload, request, limit, (length) => admission.grow(request, length)),
+    )
+    return null
+  })
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const encoding = request.headers['content-encoding']
     if (encoding === undefined || encoding === 'identity') return done(null, payload)

@@ -207,7 +207,7 @@ t.test('a gateway over HTTP', async (t) => {
       t.equal(wrong.headers.allow, 'POST')
       t.equal((await app.inject({ method: 'DELETE', url: '/v1/rewards/one' })).statusCode, 405)
       t.equal((await app.inject('/v1/scores')).statusCode, 404)
-      for (const url of [`/v1/rewards/${'x'.repeat(500)}`, '/v1/rewards/%']) {
+      for (const url of [`/v1/rewards/${'x'.repeat(1000)}`, '/v1/rewards/%']) {
         const { statusCode, body } = await app.inject(url)
         t.match(
           [statusCode, JSON.parse(body)],

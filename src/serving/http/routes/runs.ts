@@ -1,0 +1,261 @@
+import { z } from 'zod'
+import type { Clock } from '../../../core/clock.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import type { Gateway } from '../../../scoring/gateway/gateway.ts'
+import { rolloutBody, runPattern, submissionOf, uidPattern } from '../../queue/envelope.ts'
+import type { RolloutQueue } from '../../queue/queue.ts'
+import type { Pending } from '../../queue/run-state.ts'
+import type { RunStore } from '../../queue/run-store.ts'
+import { grants, type KeyLimits } from '../auth.ts'
+import { sentBytesOf } from '../body.ts'
+import { replyBody } from '../reply-body.ts'
+import { onDisconnect } from '../request-context.ts'
+import { cursorOf, FinalReader, finalEvents, finalText } from '../run-finals.ts'
+import { submitLines } from '../run-lines.ts'
+import type { ZodApp } from '../validation.ts'
+
+const run = z.string().regex(runPattern, 'a name of up to 128 letters, digits, dots, colons, - and _')
+const uid = z.string().regex(uidPattern, 'up to 200 visible ASCII characters')
+const runParams = z.object({ run })
+const rolloutParams = z.object({ run, uid })
+
+const rewardsQuery = z.strictObject({
+  after: z
+    .string()
+    .max(64)
+    .optional()
+    .describe('The last cursor that you have. Default: the oldest final that is kept.'),
+  wait_s: z.coerce.number().min(0).max(60).default(0).describe('How long to wait if there is no final yet.'),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1000).describe('Maximum number of finals.'),
+})
+
+const cancelBody = z
+  .strictObject({
+    uid: uid.optional(),
+    group: z
+      .union([z.string().max(1024), z.int()])
+      .optional()
+      .describe("The samples' group_id."),
+    policy_version_below: z
+      .number()
+      .optional()
+      .describe('Cancels what a version below this one began; samples without a policy_version stay.'),
+  })
+  .refine(
+    (body) => Object.values(body).some((value) => value !== undefined),
+    'name a uid, a group or a version',
+  )
+
+const events = 'text/event-stream'
+
+/** What the routes of runs need. */
+interface RunParts {
+  readonly gateway: Gateway
+  /** null: off. */
+  readonly queue: RolloutQueue | null
+  readonly limits: KeyLimits
+  readonly clock: Clock
+}
+
+/** /v1/runs: rollouts are accepted on disk, and their rewards are read by cursor. */
+export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunParts): void {
+  if (!queue) {
+    app.all('/v1/runs/*', { schema: { hide: true } }, async () => {
+      throw new GatewayError(
+        'RG_NOT_FOUND',
+        "the queue is off: name its folder in gateway.yaml with 'queue:'",
+      )
+    })
+    return
+  }
+  const tags = ['runs']
+  const config = { scope: 'score' } as const
+  const facts = (rollout: object) => ({ ...rollout, credits: queue.credits })
+  app.put(
+    '/v1/runs/:run/rollouts/:uid',
+    {
+      schema: {
+        tags,
+        summary: 'Submit a rollout; 202 once it is on disk',
+        params: rolloutParams,
+        body: rolloutBody,
+      },
+      config: { keepsBytes: true },
+    },
+    async (request, reply) => {
+      const { params, body } = request
+      limits.takeSamples(request, reply, 1)
+      const times = { seconds: queue.settings.deadline_s, now: Date.now() }
+      const submission = submissionOf(params.uid, body, sentBytesOf(request), times)
+      const { attempt, state, pending } = await queue.submit(params.run, submission)
+      return reply.code(202).send(facts({ uid: params.uid, attempt, state: stateOf(queue, state, pending) }))
+    },
+  )
+  app.post(
+    '/v1/runs/:run/rollouts',
+    {
+      schema: {
+        tags,
+        summary: 'Submit many rollouts as NDJSON, each line with its uid',
+        consumes: ['application/x-ndjson'],
+        params: runParams,
+      },
+      config: { lines: true },
+    },
+    async (request, reply) => {
+      if (request.body !== null)
+        throw new GatewayError(
+          'RG_MEDIA_TYPE',
+          "send a line for each rollout, with 'content-type: application/x-ndjson'",
+        )
+      const lines = linesOf(sentBytesOf(request), gateway.settings.limits.max_samples)
+      limits.takeSamples(request, reply, lines.length)
+      const { results, retryAfterS } = await submitLines(queue, request.params.run, lines, {
+        maxValues: gateway.settings.limits.max_row_values,
+        stateOf: (state, pending) => stateOf(queue, state, pending),
+      })
+      if (retryAfterS !== undefined) reply.header('retry-after', String(retryAfterS))
+      return reply
+        .code(202)
+        .type('application/json; charset=utf-8')
+        .send(replyBody(batchPieces(results, queue.credits)))
+    },
+  )
+  app.get(
+    '/v1/runs/:run/rewards',
+    {
+      schema: {
+        tags,
+        summary: 'Read finals in order of completion; with Accept: text/event-stream, as they come',
+        params: runParams,
+        querystring: rewardsQuery,
+      },
+      config,
+    },
+    async (request, reply) => {
+      const { after, wait_s, limit } = request.query
+      const gone = new AbortController()
+      onDisconnect(reply, () => gone.abort())
+      const reader = new FinalReader(queue, request.params.run, clock, gone.signal)
+      if (request.headers.accept?.includes(events)) {
+        const last = request.headers['last-event-id']
+        const from = reader.read(typeof last === 'string' && last !== '' ? last : after)
+        const mayRead = () => grants(request, gateway.keys, 'score')
+        reply.header('cache-control', 'no-store')
+        return reply.type(events).send(finalEvents(reader, from, mayRead))
+      }
+      const from = reader.read(after)
+      const finals = await reader.next(from, limit, wait_s * 1000)
+      const cursor = reader.cursorAfter(finals.at(-1)?.seq ?? from)
+      const pending = queue.runs.get(request.params.run)?.state.pending.size ?? 0
+      reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
+      return replyBody(rewardPieces(reader.id, finals, { cursor, unfinished: pending }))
+    },
+  )
+  app.post(
+    '/v1/runs/:run/cancel',
+    { schema: { tags, summary: 'Cancel rollouts that have no final', params: runParams, body: cancelBody } },
+    async (request) => {
+      const { uid, group, policy_version_below: policyBelow } = request.body
+      const named = group === undefined ? undefined : String(group)
+      return facts({ cancelled: await queue.cancel(request.params.run, { uid, group: named, policyBelow }) })
+    },
+  )
+  app.get('/v1/runs', { schema: { tags, summary: 'List the runs of the queue' }, config }, async () =>
+    facts({ runs: [...queue.runs.values()].map(runFacts) }),
+  )
+  app.get(
+    '/v1/runs/:run',
+    { schema: { tags, summary: 'Get the state of a run', params: runParams }, config },
+    async (request) => {
+      const store = queue.runs.get(request.params.run)
+      if (!store) throw new GatewayError('RG_NOT_FOUND', 'the queue has no such run')
+      const { damage } = store
+      return facts({ ...runFacts(store), damage: damage.slice(0, 100).map(({ text }) => text) })
+    },
+  )
+  app.get(
+    '/v1/runs/:run/rollouts/:uid',
+    { schema: { tags, summary: 'Get the state of a rollout', params: rolloutParams }, config },
+    async (request, reply) => {
+      const { run, uid } = request.params
+      const store = queue.runs.get(run)
+      const rollout = store?.state.rollouts.get(uid)
+      if (!store || !rollout) throw new GatewayError('RG_NOT_FOUND', 'the queue has no such rollout')
+      const { attempt, pending, seq } = rollout
+      const [final] = pending ? [] : await store.finalsAfter(seq - 1, 1, 1)
+      if (!final) return { uid, attempt, state: stateOf(queue, 'accepted', pending) }
+      reply.type('application/json; charset=utf-8')
+      return finalText(store.id, final)
+    },
+  )
+}
+
+/** An accepted rollout is `queued`, `waiting` for its group, or `running`. */
+const stateOf = (queue: RolloutQueue, state: string, pending: Pending | null): string =>
+  state === 'accepted' && pending ? queue.scheduler.stateOf(pending) : state
+
+function runFacts({ run, id, state, bytes, tornBytes }: RunStore): object {
+  let oldest: number | null = null
+  for (const { head } of state.pending) oldest = Math.min(oldest ?? head.at, head.at)
+  return {
+    run,
+    unfinished: state.pending.size,
+    /** Unix time in seconds. */
+    oldest: oldest === null ? null : oldest / 1000,
+    finals: state.last,
+    expired: state.expired,
+    cursor: cursorOf(id, state.last),
+    bytes,
+    torn_bytes: tornBytes,
+  }
+}
+
+const newline = 0x0a
+
+/** The lines of a body that are not blank, as views of it, with their numbers from 1. */
+function linesOf(
+  bytes: Buffer,
+  most: number,
+): readonly { readonly number: number; readonly bytes: Buffer }[] {
+  const lines: { number: number; bytes: Buffer }[] = []
+  let number = 0
+  for (let from = 0; from < bytes.length; ) {
+    const next = bytes.indexOf(newline, from)
+    const end = next < 0 ? bytes.length : next
+    number += 1
+    const last = bytes[end - 1] === 0x0d ? end - 1 : end
+    if (last > from) lines.push({ number, bytes: bytes.subarray(from, last) })
+    if (lines.length > most)
+      throw new GatewayError(
+        'RG_REQUEST_TOO_LARGE',
+        `a request may contain at most ${most} rollouts (limits.max_samples)`,
+      )
+    from = end + 1
+  }
+  if (lines.length === 0) throw new GatewayError('RG_REQUEST_INVALID', 'the body has no line')
+  return lines
+}
+
+function* batchPieces(results: readonly object[], credits: object): Generator<string> {
+  let before = '{"results":['
+  for (const result of results) {
+    yield before + JSON.stringify(result)
+    before = ','
+  }
+  yield `],"credits":${JSON.stringify(credits)}}`
+}
+
+function* rewardPieces(
+  id: string,
+  finals: Awaited<ReturnType<FinalReader['next']>>,
+  facts: { readonly cursor: string; readonly unfinished: number },
+): Generator<string> {
+  yield '{"results":['
+  let before = ''
+  for (const final of finals) {
+    yield before + finalText(id, final)
+    before = ','
+  }
+  yield `],"cursor":${JSON.stringify(facts.cursor)},"unfinished":${facts.unfinished}}`
+}

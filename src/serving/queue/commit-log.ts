@@ -1,0 +1,261 @@
+/**
+ * The log of one run: files to which records are appended. Records that come within some milliseconds share one write and
+ * one fdatasync (group commit), and `add` resolves after that. A file is never appended to by a second process: each opening of a
+ * run begins a new file.
+ */
+import { constants } from 'node:fs'
+import { type FileHandle, open, readdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import { encodeFrame } from './frame.ts'
+
+/** Where a record is. */
+export interface Place {
+  readonly segment: number
+  readonly at: number
+  readonly length: number
+}
+
+/** A record to write. */
+interface Waiting {
+  readonly head: Readonly<Record<string, unknown>>
+  readonly body: Uint8Array
+  /** A record that must be written is tried again after a failure; any other is given up then. */
+  readonly isKept: boolean
+  /** Asked just before the record is written. */
+  readonly isStale: (() => boolean) | undefined
+  readonly resolve: (place: Place | null) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Settings of a log, and the parts that tests replace. */
+export interface LogOptions {
+  readonly folder: string
+  readonly clock: Clock
+  /** How long the first record waits for others. */
+  readonly commitMs: number
+  /** A file that is larger is followed by the next. */
+  readonly segmentBytes: number
+  /** The head of each file's first record. */
+  readonly opening: () => Readonly<Record<string, unknown>>
+  /** Called after each commit with the error, or null. */
+  readonly committed?: ((error: unknown, bytes: number, ms: number) => void) | undefined
+  readonly openFile?: typeof open
+}
+
+/** A failed commit is tried again after this time, if it has records that must be written. */
+const retryMs = 1000
+const writeFlags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY
+
+export const segmentName = (segment: number): string => `${String(segment).padStart(10, '0')}.log`
+
+/** The numbers of the segments in a folder, in order. */
+export async function segmentsOf(folder: string): Promise<readonly number[]> {
+  return (await readdir(folder))
+    .filter((name) => /^\d{10}\.log$/.test(name))
+    .map((name) => Number(name.slice(0, 10)))
+    .sort((one, other) => one - other)
+}
+
+/** Makes new and removed names of a folder durable. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Appends records to the files of a folder, which must exist. */
+export class CommitLog {
+  readonly #options: LogOptions
+  readonly #sizes = new Map<number, number>()
+  #next: number
+  #number: number
+  #file: { readonly handle: FileHandle; readonly segment: number } | null = null
+  #waiting: Waiting[] = []
+  #cancelTimer: (() => void) | null = null
+  #writing: Promise<void> | null = null
+  #isClosed = false
+
+  /** `sizes`: the bytes of the segments that exist; `number`: of the next record. */
+  constructor(options: LogOptions, sizes: ReadonlyMap<number, number>, number: number) {
+    this.#options = options
+    for (const [segment, bytes] of sizes) this.#sizes.set(segment, bytes)
+    this.#next = Math.max(0, ...sizes.keys()) + 1
+    this.#number = number
+  }
+
+  /** Bytes of all files. */
+  get bytes(): number {
+    let sum = 0
+    for (const bytes of this.#sizes.values()) sum += bytes
+    return sum
+  }
+
+  /** Finished files with their bytes, oldest first. */
+  get sealed(): readonly (readonly [segment: number, bytes: number])[] {
+    return [...this.#sizes].filter(([segment]) => segment !== this.#file?.segment)
+  }
+
+  /**
+   * Resolves to the record's place once it is on disk, or to null if it was stale before it was written. Rejects if it cannot be written.
+   * A kept record never rejects before the log is closed.
+   */
+  add(
+    head: Readonly<Record<string, unknown>>,
+    body: Uint8Array,
+    { isKept = false, isStale }: { readonly isKept?: boolean; readonly isStale?: () => boolean } = {},
+  ): Promise<Place | null> {
+    if (this.#isClosed) return Promise.reject(new Error('the log is closed'))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ head, body, isKept, isStale, resolve, reject })
+      if (this.#writing === null) this.#schedule(this.#options.commitMs)
+    })
+  }
+
+  /** Writes what waits, then closes the file. What cannot be written is rejected. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
+    await this.#writing
+    if (this.#waiting.length > 0) await this.#write()
+    for (const { reject } of this.#waiting.splice(0)) reject(new Error('the log is closed'))
+    await this.#file?.handle.close()
+    this.#file = null
+  }
+
+  /** Ends the current file, so that it can be removed later. */
+  async seal(): Promise<void> {
+    await this.#writing
+    const file = this.#file
+    this.#file = null
+    await file?.handle.close()
+  }
+
+  /** Removes a finished file. */
+  async remove(segment: number): Promise<void> {
+    if (segment === this.#file?.segment) throw new Error('a file that is written to is not removed')
+    await unlink(join(this.#options.folder, segmentName(segment)))
+    this.#sizes.delete(segment)
+    await syncFolder(this.#options.folder)
+  }
+
+  #schedule(ms: number): void {
+    this.#cancelTimer ??= this.#options.clock.after(ms, () => {
+      this.#cancelTimer = null
+      this.#writing ??= this.#write().finally(() => {
+        this.#writing = null
+        if (this.#waiting.length > 0 && !this.#isClosed) this.#schedule(this.#options.commitMs)
+      })
+    })
+  }
+
+  /** One commit. Never rejects. */
+  async #write(): Promise<void> {
+    const { clock, committed } = this.#options
+    const taken: Waiting[] = []
+    for (const one of this.#waiting.splice(0))
+      if (one.isStale?.()) one.resolve(null)
+      else taken.push(one)
+    if (taken.length === 0) return
+    const began = clock.now()
+    try {
+      const file = await this.#current()
+      const first = this.#number
+      const pieces: Uint8Array[] = []
+      const places: Place[] = []
+      const from = this.#sizes.get(file.segment) ?? 0
+      let at = from
+      for (const [index, { head, body }] of taken.entries()) {
+        const [start, rest] = encodeFrame({ ...head, n: first + index }, body)
+        const length = start.length + rest.length
+        places.push({ segment: file.segment, at, length })
+        pieces.push(start)
+        if (rest.length > 0) pieces.push(rest)
+        at += length
+      }
+      await writeAll(file.handle, pieces, from)
+      await file.handle.datasync()
+      this.#number = first + taken.length
+      this.#sizes.set(file.segment, at)
+      if (at >= this.#options.segmentBytes) await this.#endFile()
+      committed?.(null, at - from, clock.now() - began)
+      for (const [index, { resolve }] of taken.entries()) resolve(places[index] as Place)
+    } catch (error) {
+      // After a failed fdatasync nobody knows which bytes are on disk: nothing more is written to this file.
+      await this.#abandon()
+      committed?.(error, 0, clock.now() - began)
+      const kept = taken.filter(({ isKept }) => isKept)
+      for (const { isKept, reject } of taken) if (!isKept) reject(error)
+      this.#waiting.unshift(...kept)
+      if (kept.length > 0 && !this.#isClosed) this.#schedule(retryMs)
+    }
+  }
+
+  async #current(): Promise<{ readonly handle: FileHandle; readonly segment: number }> {
+    if (this.#file) return this.#file
+    const { folder, opening, openFile = open } = this.#options
+    const segment = this.#next
+    const handle = await openFile(join(folder, segmentName(segment)), writeFlags, 0o640)
+    this.#next += 1
+    this.#file = { handle, segment }
+    this.#sizes.set(segment, 0)
+    const pieces = encodeFrame({ n: this.#number, ...opening() }, new Uint8Array())
+    await writeAll(handle, pieces, 0)
+    await handle.datasync()
+    await syncFolder(folder)
+    this.#number += 1
+    this.#sizes.set(segment, pieces[0].length)
+    return this.#file
+  }
+
+  async #endFile(): Promise<void> {
+    const file = this.#file
+    this.#file = null
+    await file?.handle.close()
+  }
+
+  /** Ends a file whose last commit failed, and cuts off what that commit may have written. */
+  async #abandon(): Promise<void> {
+    const file = this.#file
+    this.#file = null
+    if (!file) return
+    const bytes = this.#sizes.get(file.segment) ?? 0
+    try {
+      await file.handle.truncate(bytes)
+      await file.handle.datasync()
+    } catch {
+      // The next file says from which number on its records count.
+    }
+    await file.handle.close().catch(() => {})
+    if (bytes > 0) return
+    // Not even its first record was written.
+    this.#sizes.delete(file.segment)
+    await unlink(join(this.#options.folder, segmentName(file.segment))).catch(() => {})
+  }
+}
+
+/** The most pieces that one call of the system writes. */
+const mostPieces = 512
+
+async function writeAll(handle: FileHandle, pieces: readonly Uint8Array[], from: number): Promise<void> {
+  let at = from
+  for (let first = 0; first < pieces.length; first += mostPieces) {
+    const some = pieces.slice(first, first + mostPieces)
+    const whole = some.reduce((sum, { length }) => sum + length, 0)
+    let { bytesWritten } = await handle.writev(some as Buffer[], at)
+    // A write that is cut short writes the rest, or gets the error that cut it.
+    if (bytesWritten < whole) {
+      const rest = Buffer.concat(some)
+      while (bytesWritten < whole) {
+        const more = await handle.write(rest, bytesWritten, whole - bytesWritten, at + bytesWritten)
+        if (more.bytesWritten === 0) throw new Error('the disk takes no more bytes')
+        bytesWritten += more.bytesWritten
+      }
+    }
+    at += whole
+  }
+}

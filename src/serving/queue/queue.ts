@@ -1,0 +1,393 @@
+/** Durable scoring: the runs of a folder, each with its store, and one scheduler for all. */
+import { hash } from 'node:crypto'
+import { mkdir, type open, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { reasonOf } from '../../core/system-error.ts'
+import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import type { GatewaySettings } from '../../scoring/plan/gateway-config.ts'
+import { nativeResultText } from '../../trainers/native-result.ts'
+import { syncFolder } from './commit-log.ts'
+import { FinalRate } from './final-rate.ts'
+import { type FolderLock, lockFolder } from './folder-lock.ts'
+import type { Pending } from './run-state.ts'
+import { type Accepted, RunStore, type StoreOptions, type Submission } from './run-store.ts'
+import { Scheduler, unscored } from './scheduler.ts'
+
+/** `queue` of gateway.yaml. */
+type QueueSettings = NonNullable<GatewaySettings['queue']>
+
+/** Events of the queue. */
+export interface QueueEvents {
+  /** Once with the reason when the disk begins to fail, once with null when it works again. */
+  disk?(trouble: string | null): void
+  /** Of a commit that reached the disk. */
+  committed?(bytes: number, ms: number): void
+  /** A log has damaged records. */
+  damaged?(run: string, text: string): void
+  /** A run as it was found at the start. */
+  recovered?(run: string, found: { readonly unfinished: number; readonly tornBytes: number }): void
+  /** Another process took the folder over. */
+  lost?(): void
+}
+
+/** What the queue needs, and the parts that tests replace. */
+export interface QueueOptions {
+  readonly gateway: Gateway
+  readonly clock: Clock
+  readonly events?: QueueEvents
+  /** Unix time in milliseconds. */
+  readonly wallClock?: () => number
+  readonly openFile?: typeof open
+}
+
+/** What a client may still send. */
+export interface Credits {
+  readonly rollouts: number
+  readonly bytes: number
+}
+
+/** Which rollouts of a run to cancel. */
+export interface Cancellation {
+  readonly uid?: string | undefined
+  readonly group?: string | undefined
+  readonly policyBelow?: number | undefined
+}
+
+const segmentBytes = 64 * 1024 * 1024
+const maintainMs = 5000
+/** Bytes on disk that are reserved for the final of each rollout. */
+const finalBytes = 4096
+
+/** Opens the queue that the settings ask for; null if they ask for none. Throws RG_CONFIG_INVALID. */
+export async function openQueue(options: QueueOptions): Promise<RolloutQueue | null> {
+  const settings = options.gateway.settings.queue
+  if (!settings) return null
+  const { folder } = settings
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o750 })
+    const lock = await lockFolder(folder)
+    const queue = new RolloutQueue(settings, lock, options)
+    try {
+      await queue.recover()
+    } catch (error) {
+      await queue.close()
+      throw error
+    }
+    return queue
+  } catch (error) {
+    if (error instanceof GatewayError) throw error
+    throw new GatewayError('RG_CONFIG_INVALID', `queue.folder: ${folder}: ${reasonOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+export class RolloutQueue {
+  readonly scheduler: Scheduler
+  readonly #runs = new Map<string, RunStore>()
+  readonly #opening = new Map<string, Promise<RunStore>>()
+  readonly #settings: QueueSettings
+  readonly #folder: string
+  readonly #lock: FolderLock
+  readonly #options: QueueOptions
+  readonly #wallClock: () => number
+  readonly #stopping = new AbortController()
+  #cancelMaintenance: () => void
+  #maintaining: Promise<void> = Promise.resolve()
+  #isFailing = false
+  #hasLost = false
+  readonly #rate: FinalRate
+  readonly #whenCreated = new Set<() => void>()
+  /** Bodies that are being written. */
+  #arriving: Credits = { rollouts: 0, bytes: 0 }
+
+  constructor(settings: QueueSettings, lock: FolderLock, options: QueueOptions) {
+    this.#settings = settings
+    this.#folder = settings.folder
+    this.#lock = lock
+    this.#options = options
+    this.#wallClock = options.wallClock ?? Date.now
+    const { gateway, clock } = options
+    this.#rate = new FinalRate(clock)
+    this.scheduler = new Scheduler({
+      gateway,
+      clock,
+      wallClock: this.#wallClock,
+      maxRunning: () => this.settings.max_running,
+    })
+    this.#cancelMaintenance = clock.after(maintainMs, this.#maintain)
+  }
+
+  /** Those of the newest configs; a reload changes neither the folder nor `commit_ms` and `keep_s` of open runs. */
+  get settings(): QueueSettings {
+    return this.#options.gateway.settings.queue ?? this.#settings
+  }
+
+  /** Reads the runs of the folder and goes on with their rollouts. */
+  async recover(): Promise<void> {
+    for (const name of await readdir(this.#folder)) {
+      if (!/^run-[0-9a-f]{32}$/.test(name)) continue
+      const folder = join(this.#folder, name)
+      const store = await RunStore.open(folder, this.#storeOptions())
+      if (!store) {
+        await rm(folder, { recursive: true })
+        continue
+      }
+      const { run, damage, tornBytes, state } = store
+      if (folderOf(run) !== name)
+        throw new GatewayError(
+          'RG_CONFIG_INVALID',
+          `queue: ${folder} holds the run '${run}', whose folder is ${folderOf(run)}`,
+        )
+      this.#runs.set(run, store)
+      for (const { text } of damage) this.#options.events?.damaged?.(run, text)
+      this.#options.events?.recovered?.(run, { unfinished: state.pending.size, tornBytes })
+    }
+    for (const store of this.#runs.values()) {
+      store.onFinal(this.#rate.count)
+      for (const pending of store.state.pending) this.scheduler.add(store, pending)
+    }
+  }
+
+  /** Aborted when the server ends: waiting readers are answered. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  /** The runs, by name. */
+  get runs(): ReadonlyMap<string, RunStore> {
+    return this.#runs
+  }
+
+  /** Bytes on disk. */
+  get bytes(): number {
+    let sum = 0
+    for (const { bytes } of this.#runs.values()) sum += bytes
+    return sum
+  }
+
+  /** Rollouts without a final, of all runs. */
+  get unfinished(): number {
+    let sum = 0
+    for (const { state } of this.#runs.values()) sum += state.pending.size
+    return sum
+  }
+
+  get credits(): Credits {
+    const { max_rollouts, max_bytes } = this.settings
+    const unfinished = this.unfinished + this.#arriving.rollouts
+    return {
+      rollouts: Math.max(0, max_rollouts - unfinished),
+      bytes: Math.max(0, max_bytes - this.bytes - this.#arriving.bytes - unfinished * finalBytes),
+    }
+  }
+
+  /**
+   * Takes a rollout; see RunStore.submit. Rejects with RG_OVERLOADED if there is no room, RG_REWARD_UNKNOWN, RG_REQUEST_INVALID if a
+   * group's size is missing, and RG_DISK_FAILED if it is not on disk.
+   */
+  async submit(run: string, submission: Submission): Promise<Accepted> {
+    const { body } = submission
+    this.#check(submission)
+    const room = body.length + finalBytes
+    const { rollouts, bytes } = this.credits
+    const known = this.#runs.get(run)?.state.rollouts.has(submission.uid) ?? false
+    // What is known may be sent again without costing anything.
+    if (!known && (rollouts < 1 || bytes < room)) throw this.#full(rollouts < 1 ? 'rollouts' : 'bytes')
+    this.#arriving = { rollouts: this.#arriving.rollouts + 1, bytes: this.#arriving.bytes + room }
+    let accepted: Accepted
+    let store: RunStore
+    try {
+      store = await this.#storeOf(run)
+      accepted = await store.submit(submission)
+    } catch (error) {
+      throw error instanceof GatewayError ? error : diskFailed(error)
+    } finally {
+      this.#arriving = { rollouts: this.#arriving.rollouts - 1, bytes: this.#arriving.bytes - room }
+    }
+    const { isNew, pending, before } = accepted
+    if (before) this.scheduler.drop(before, true)
+    if (isNew && pending && !pending.isOver) this.scheduler.add(store, pending, body)
+    return accepted
+  }
+
+  /** Gives matching rollouts the final `cancelled`. Resolves to how many once that is on disk. */
+  async cancel(run: string, { uid, group, policyBelow }: Cancellation): Promise<number> {
+    const store = this.#runs.get(run)
+    if (!store) return 0
+    const { state } = store
+    const candidates = uid === undefined ? [...state.pending] : [state.rollouts.get(uid)?.pending ?? null]
+    const matching = candidates.filter(
+      (pending): pending is Pending =>
+        pending !== null &&
+        !pending.isOver &&
+        (group === undefined || pending.head.group === group) &&
+        (policyBelow === undefined || isBelow(pending.head.policy, policyBelow)),
+    )
+    const finals = matching.map((pending) => {
+      const done = store.finish(pending, 'cancelled', nativeResultText(unscored(pending, cancelled)))
+      this.scheduler.drop(pending, false)
+      return done
+    })
+    try {
+      await Promise.all(finals)
+    } catch (error) {
+      throw diskFailed(error)
+    }
+    return matching.length
+  }
+
+  /** Calls `wake` after each new run. The returned function ends that. */
+  onCreated(wake: () => void): () => void {
+    this.#whenCreated.add(wake)
+    return () => {
+      this.#whenCreated.delete(wake)
+    }
+  }
+
+  /** Starts nothing more, and wakes readers that wait. */
+  stop(): void {
+    this.scheduler.stop()
+    this.#stopping.abort()
+  }
+
+  /** Call after the gateway was closed: what it still finished is written. */
+  async close(): Promise<void> {
+    this.stop()
+    this.#cancelMaintenance()
+    await this.#maintaining
+    const ended = this.scheduler.idle()
+    await Promise.allSettled([...this.#opening.values()])
+    // A disk that fails must not keep the process: what waits for it is scored again.
+    await Promise.all([...this.#runs.values()].map((store) => store.close()))
+    await ended
+    await this.#lock.release()
+  }
+
+  #check({ reward, group, size }: Submission): void {
+    if (this.#hasLost)
+      throw new GatewayError(
+        'RG_CLOSING',
+        'another process has taken over queue.folder; this gateway accepts nothing more',
+      )
+    const { name, steps } = this.#options.gateway.reward(reward)
+    const over = steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
+    if (!over || (group !== undefined && size !== undefined)) return
+    throw new GatewayError(
+      'RG_REQUEST_INVALID',
+      `the step '${over.name}' of '${name}' compares the answers of a group: the sample needs a group_id and a group_size`,
+    )
+  }
+
+  #full(what: 'rollouts' | 'bytes'): GatewayError {
+    const text =
+      what === 'rollouts'
+        ? `${this.unfinished} rollouts have no final yet, and queue.max_rollouts is ${this.settings.max_rollouts}`
+        : `the queue takes ${this.bytes} bytes on disk, and queue.max_bytes is ${this.settings.max_bytes}`
+    // The time in which a twentieth of the queue is scored.
+    const retryAfterS = this.#rate.secondsFor(this.unfinished / 20)
+    return new GatewayError('RG_OVERLOADED', `${text}; send this later`, { retryAfterS })
+  }
+
+  #storeOf(run: string): Promise<RunStore> {
+    const known = this.#runs.get(run)
+    if (known) return Promise.resolve(known)
+    let opening = this.#opening.get(run)
+    if (!opening) {
+      opening = this.#create(run).finally(() => this.#opening.delete(run))
+      this.#opening.set(run, opening)
+    }
+    return opening
+  }
+
+  async #create(run: string): Promise<RunStore> {
+    const { max_runs } = this.settings
+    if (this.#runs.size + this.#opening.size > max_runs)
+      throw new GatewayError(
+        'RG_OVERLOADED',
+        `the queue has ${this.#runs.size} runs, and queue.max_runs is ${max_runs}`,
+        {
+          retryAfterS: 60,
+        },
+      )
+    const folder = join(this.#folder, folderOf(run))
+    await mkdir(folder, { recursive: true, mode: 0o750 })
+    await syncFolder(this.#folder)
+    const store = RunStore.create(folder, run, this.#storeOptions())
+    this.#runs.set(run, store)
+    store.onFinal(this.#rate.count)
+    for (const wake of [...this.#whenCreated]) wake()
+    return store
+  }
+
+  #storeOptions(): StoreOptions {
+    const { clock, openFile, events } = this.#options
+    const { commit_ms, keep_s } = this.settings
+    return {
+      clock,
+      wallClock: this.#wallClock,
+      commitMs: commit_ms,
+      segmentBytes,
+      keepMs: keep_s * 1000,
+      committed: (error, bytes, ms) => {
+        const isFailing = error !== null
+        if (isFailing !== this.#isFailing) events?.disk?.(isFailing ? reasonOf(error) : null)
+        this.#isFailing = isFailing
+        if (!isFailing) events?.committed?.(bytes, ms)
+      },
+      ...(openFile && { openFile }),
+    }
+  }
+
+  readonly #maintain = (): void => {
+    this.#maintaining = this.#maintainAll()
+      .catch((error) => this.#options.events?.disk?.(reasonOf(error)))
+      .finally(() => {
+        if (!this.stopping.aborted)
+          this.#cancelMaintenance = this.#options.clock.after(maintainMs, this.#maintain)
+      })
+  }
+
+  async #maintainAll(): Promise<void> {
+    if (!this.#hasLost && !(await this.#lock.isOwn())) {
+      this.#hasLost = true
+      this.stop()
+      this.#options.events?.lost?.()
+      return
+    }
+    const isFull = this.bytes > 0.8 * this.settings.max_bytes
+    for (const [run, store] of this.#runs) {
+      store.expire()
+      if (store.isEmpty && !this.#opening.has(run)) await this.#remove(run, store)
+      else await store.compact(isFull)
+    }
+  }
+
+  /** A run whose finals have all expired leaves nothing behind. */
+  async #remove(run: string, store: RunStore): Promise<void> {
+    this.#runs.delete(run)
+    await store.close()
+    await rm(join(this.#folder, folderOf(run)), { recursive: true, force: true })
+  }
+}
+
+/** A name that any client chose is never part of a path. */
+const folderOf = (run: string): string => `run-${hash('sha256', run).slice(0, 32)}`
+
+const cancelled = {
+  kind: 'cancelled',
+  retryable: true,
+  detail: 'cancelled by the trainer',
+} as const
+
+/** Versions that are texts are compared as numbers where they are. */
+const isBelow = (policy: string | number | undefined, bound: number): boolean =>
+  policy !== undefined && policy !== '' && Number(policy) < bound
+
+const diskFailed = (error: unknown): GatewayError =>
+  new GatewayError('RG_DISK_FAILED', `the queue's disk failed: ${reasonOf(error)}; nothing was accepted`, {
+    cause: error,
+    retryAfterS: 5,
+  })

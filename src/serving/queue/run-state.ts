@@ -1,0 +1,240 @@
+/**
+ * What a run's log says, in memory: rollouts by uid, finals by their number. The same methods apply the records that are read at
+ * the start and those that were just written, so both always agree.
+ */
+import type { Place } from './commit-log.ts'
+
+/** The version of the format. A log of another version is refused. */
+export const format = 1
+
+/** First record of each file. `id` is drawn when the run is created and is part of every cursor. */
+export interface OpenHead {
+  readonly k: 'open'
+  readonly format: number
+  readonly run: string
+  readonly id: string
+  /** The number of the next final when the file was begun. */
+  readonly seq: number
+}
+
+/** A rollout that was accepted. Its body is the JSON that the trainer sent. Times are milliseconds of Unix time. */
+export interface AcceptHead {
+  readonly k: 'accept'
+  readonly uid: string
+  readonly attempt: number
+  readonly digest: string
+  /** Earlier attempts that are remembered. */
+  readonly older: readonly OlderAttempt[]
+  readonly at: number
+  readonly deadline: number
+  readonly reward: string
+  readonly priority: number
+  readonly step?: number | undefined
+  /** The sample's group, and how many answers it has. */
+  readonly group?: string | undefined
+  readonly size?: number | undefined
+  /** The policy's version that wrote the first token. */
+  readonly policy?: number | string | undefined
+}
+
+export interface OlderAttempt {
+  readonly attempt: number
+  readonly digest: string
+}
+
+/** A judge's answer that a rollout without its final has received. Its body is JSON. */
+export interface AnswerHead {
+  readonly k: 'answer'
+  readonly uid: string
+  readonly attempt: number
+  /** Hash of the question. */
+  readonly key: string
+}
+
+/** The one final of an attempt. Its body is the result as JSON. */
+export interface FinalHead {
+  readonly k: 'final'
+  readonly uid: string
+  readonly attempt: number
+  readonly digest: string
+  readonly older: readonly OlderAttempt[]
+  /** The number of the final in its run, from 1. */
+  readonly seq: number
+  readonly at: number
+  readonly state: FinalState
+}
+
+export type Head = OpenHead | AcceptHead | AnswerHead | FinalHead
+
+/** `damaged`: the rollout's records were damaged on disk, and it was not scored. */
+export type FinalState = 'scored' | 'invalid' | 'cancelled' | 'damaged'
+
+/** A rollout without its final. */
+export interface Pending {
+  readonly head: AcceptHead
+  place: Place
+  readonly bodyBytes: number
+  readonly answers: Map<string, Place>
+  /** Why it must not be scored; null: nothing. */
+  damage: string | null
+  /** Its final is being written. */
+  isOver: boolean
+}
+
+/** The newest attempt of a uid. */
+export interface Rollout {
+  readonly uid: string
+  attempt: number
+  digest: string
+  older: readonly OlderAttempt[]
+  pending: Pending | null
+  /** Number of the newest final; 0: none. */
+  seq: number
+}
+
+/** A final on disk. */
+export interface Final {
+  readonly uid: string
+  readonly attempt: number
+  readonly at: number
+  readonly state: FinalState
+  place: Place
+}
+
+export class RunState {
+  readonly rollouts = new Map<string, Rollout>()
+  /** Rollouts without a final. */
+  readonly pending = new Set<Pending>()
+  /** Bytes of the bodies of `pending`. */
+  pendingBytes = 0
+  /** Segment -> bytes of records that still count. */
+  readonly live = new Map<number, number>()
+  /** The number of the last final; 0: there was none. */
+  last = 0
+  /** Finals up to this number are no longer kept. */
+  expired = 0
+  readonly #finals = new Map<number, Final>()
+  /** Answers that were read before the copy of their rollout, by uid. */
+  readonly #early = new Map<string, { readonly head: AnswerHead; readonly place: Place }[]>()
+
+  opened({ seq }: Pick<OpenHead, 'seq'>): void {
+    this.last = Math.max(this.last, seq - 1)
+  }
+
+  /** Call once all records were read: finals before the first one on disk have expired. */
+  settle(): void {
+    let first = this.last + 1
+    for (const seq of this.#finals.keys()) first = Math.min(first, seq)
+    this.expired = first - 1
+    this.#early.clear()
+  }
+
+  /** Returns the attempt that this one replaces, if that has no final yet. */
+  accepted(head: AcceptHead, place: Place, bodyBytes: number, damage: string | null = null): Pending | null {
+    const { uid, attempt, digest, older } = head
+    let rollout = this.rollouts.get(uid)
+    if (rollout && (rollout.attempt > attempt || (rollout.attempt === attempt && !rollout.pending)))
+      return null
+    const before = rollout?.pending ?? null
+    const isCopy = rollout?.attempt === attempt && before !== null
+    if (before) this.#forget(before)
+    if (!rollout) {
+      rollout = { uid, attempt, digest, older, pending: null, seq: 0 }
+      this.rollouts.set(uid, rollout)
+    }
+    const answers = isCopy ? before.answers : new Map<string, Place>()
+    const pending: Pending = { head, place, bodyBytes, answers, damage, isOver: false }
+    Object.assign(rollout, { attempt, digest, older, pending })
+    this.pending.add(pending)
+    this.pendingBytes += bodyBytes
+    this.#count(place, 1)
+    for (const one of answers.values()) this.#count(one, 1)
+    for (const early of this.#early.get(uid) ?? []) this.answered(early.head, early.place)
+    this.#early.delete(uid)
+    return isCopy ? null : before
+  }
+
+  answered(head: AnswerHead, place: Place): void {
+    const { uid, attempt, key } = head
+    const rollout = this.rollouts.get(uid)
+    if (!rollout) this.#early.set(uid, [...(this.#early.get(uid) ?? []), { head, place }])
+    const pending = rollout?.pending
+    if (!pending || pending.head.attempt !== attempt) return
+    const before = pending.answers.get(key)
+    if (before) this.#count(before, -1)
+    pending.answers.set(key, place)
+    this.#count(place, 1)
+  }
+
+  finished({ uid, attempt, digest, older, seq, at, state }: FinalHead, place: Place): void {
+    const before = this.#finals.get(seq)
+    if (before) this.#count(before.place, -1)
+    this.#finals.set(seq, { uid, attempt, at, state, place })
+    this.last = Math.max(this.last, seq)
+    this.#count(place, 1)
+    const rollout = this.rollouts.get(uid)
+    if (!rollout) {
+      this.rollouts.set(uid, { uid, attempt, digest, older, pending: null, seq })
+      return
+    }
+    rollout.seq = Math.max(rollout.seq, seq)
+    if (rollout.attempt > attempt) return
+    if (rollout.pending) this.#forget(rollout.pending)
+    Object.assign(rollout, { attempt, digest, older, pending: null })
+  }
+
+  /** A final was copied to another file. */
+  moved(seq: number, place: Place): void {
+    const final = this.#finals.get(seq)
+    if (!final) return
+    this.#count(final.place, -1)
+    final.place = place
+    this.#count(place, 1)
+  }
+
+  /** What a trainer sent was copied to another file. */
+  movedPending(pending: Pending, place: Place, isDamaged: boolean): void {
+    if (!this.pending.has(pending)) return
+    this.#count(pending.place, -1)
+    pending.place = place
+    this.#count(place, 1)
+    if (isDamaged) pending.damage ??= 'its sample is damaged'
+  }
+
+  /** undefined: there is none of this number, it is no longer kept, or its record is lost. */
+  final(seq: number): Final | undefined {
+    return this.#finals.get(seq)
+  }
+
+  /** The numbers of the finals whose record is in this segment. */
+  finalsIn(segment: number): readonly number[] {
+    return [...this.#finals].flatMap(([seq, { place }]) => (place.segment === segment ? seq : []))
+  }
+
+  /** Forgets finals that are older than this time, oldest first. */
+  expire(before: number): void {
+    while (this.expired < this.last) {
+      const seq = this.expired + 1
+      const final = this.#finals.get(seq)
+      if (final) {
+        if (final.at >= before) return
+        this.#count(final.place, -1)
+        const rollout = this.rollouts.get(final.uid)
+        if (rollout?.seq === seq && !rollout.pending) this.rollouts.delete(final.uid)
+        this.#finals.delete(seq)
+      }
+      this.expired = seq
+    }
+  }
+
+  #forget(pending: Pending): void {
+    this.pending.delete(pending)
+    this.pendingBytes -= pending.bodyBytes
+    this.#count(pending.place, -1)
+    for (const place of pending.answers.values()) this.#count(place, -1)
+  }
+
+  #count({ segment, length }: Place, sign: 1 | -1): void {
+    this.live.set(segment, (this.live.get(segment) ?? 0) + sign * length)
+  }
+}

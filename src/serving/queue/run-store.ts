@@ -1,0 +1,393 @@
+/**
+ * One run on disk: accepts rollouts, keeps judges' answers, and gives each accepted rollout one final. What a promise of this
+ * class resolves to is on disk.
+ */
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, type open, open as openFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { CommitLog, type Place, segmentName } from './commit-log.ts'
+import { readFrame } from './frame.ts'
+import { type LogDamage, recoverRun } from './recover.ts'
+import {
+  type AcceptHead,
+  type AnswerHead,
+  type FinalHead,
+  type FinalState,
+  format,
+  type Pending,
+  type Rollout,
+  RunState,
+} from './run-state.ts'
+
+/** Settings of a run's store, and the parts that tests replace. */
+export interface StoreOptions {
+  readonly clock: Clock
+  /** Unix time in milliseconds. */
+  readonly wallClock: () => number
+  readonly commitMs: number
+  readonly segmentBytes: number
+  /** How long finals are kept. */
+  readonly keepMs: number
+  readonly committed?: (error: unknown, bytes: number, ms: number) => void
+  readonly openFile?: typeof open
+}
+
+/** A rollout as its trainer sent it. */
+export interface Submission
+  extends Pick<
+    AcceptHead,
+    'uid' | 'digest' | 'deadline' | 'reward' | 'priority' | 'step' | 'group' | 'size' | 'policy'
+  > {
+  /** Absent: one more than the newest, if the bytes are new. */
+  readonly attempt?: number | undefined
+  readonly body: Buffer
+}
+
+/** What became of a submission. `before`: the attempt that it replaced, which had no final. */
+export interface Accepted {
+  readonly attempt: number
+  readonly state: 'accepted' | FinalState | 'replaced'
+  readonly isNew: boolean
+  readonly pending: Pending | null
+  readonly before: Pending | null
+}
+
+/** A final as it is read. `result` is null if its record is damaged. */
+export interface ReadFinal {
+  readonly seq: number
+  readonly uid: string
+  readonly attempt: number
+  readonly at: number
+  readonly state: FinalState
+  readonly result: string | null
+}
+
+/** Attempts of a uid that are remembered beside the newest. */
+const mostOlder = 16
+/** Characters of finals that readers get without reading the disk. */
+const recentChars = 8 * 1024 * 1024
+/** A finished file is compacted once less than this share of it counts. */
+const compactBelow = 0.5
+
+export class RunStore {
+  readonly run: string
+  readonly id: string
+  readonly state: RunState
+  readonly damage: readonly LogDamage[]
+  readonly tornBytes: number
+  readonly #options: StoreOptions
+  readonly #folder: string
+  readonly #log: CommitLog
+  readonly #committing = new Map<string, Promise<unknown>>()
+  readonly #recent = new Map<number, ReadFinal>()
+  #recentChars = 0
+  readonly #files = new Map<number, Promise<FileHandle>>()
+  readonly #waiting = new Set<() => void>()
+  /** The number of the last final that was handed to the log. */
+  #given: number
+  #compacting: Promise<void> | null = null
+  #isClosed = false
+
+  private constructor(
+    folder: string,
+    options: StoreOptions,
+    { run, id, state, damage, tornBytes }: Pick<RunStore, 'run' | 'id' | 'state' | 'damage' | 'tornBytes'>,
+    sizes: ReadonlyMap<number, number>,
+    number: number,
+  ) {
+    this.run = run
+    this.id = id
+    this.state = state
+    this.damage = damage
+    this.tornBytes = tornBytes
+    this.#options = options
+    this.#folder = folder
+    this.#given = state.last
+    const { clock, commitMs, segmentBytes, committed, openFile } = options
+    const opening = () => ({ k: 'open', format, run, id, seq: this.state.last + 1 })
+    this.#log = new CommitLog(
+      { folder, clock, commitMs, segmentBytes, opening, committed, ...(openFile && { openFile }) },
+      sizes,
+      number,
+    )
+  }
+
+  /** A new run in an empty folder that exists. */
+  static create(folder: string, run: string, options: StoreOptions): RunStore {
+    const id = randomBytes(6).toString('hex')
+    const parts = { run, id, state: new RunState(), damage: [], tornBytes: 0 }
+    return new RunStore(folder, options, parts, new Map(), 0)
+  }
+
+  /** null if the folder holds no run. Throws RG_CONFIG_INVALID; see recoverRun. */
+  static async open(folder: string, options: StoreOptions): Promise<RunStore | null> {
+    const found = await recoverRun(folder)
+    if (!found) return null
+    const store = new RunStore(folder, options, found, found.sizes, found.number)
+    store.expire()
+    return store
+  }
+
+  /** Bytes on disk. */
+  get bytes(): number {
+    return this.#log.bytes
+  }
+
+  /** Nothing of the run is kept any more, and nothing is being written. */
+  get isEmpty(): boolean {
+    const { rollouts, last, expired } = this.state
+    return rollouts.size === 0 && last === expired && last > 0 && this.#committing.size === 0
+  }
+
+  /** The number of the last final that is on disk. */
+  get last(): number {
+    return this.state.last
+  }
+
+  /**
+   * The same bytes again change nothing; other bytes are a newer attempt. Rejects with RG_ATTEMPT_CONFLICT if the number of the attempt is not new,
+   * and with the error of the disk.
+   */
+  async submit(submission: Submission): Promise<Accepted> {
+    const { uid } = submission
+    // Submissions of one uid take turns, so that the same bytes twice at once are accepted once.
+    const before = this.#committing.get(uid)
+    const own = (before ?? Promise.resolve()).catch(() => {}).then(() => this.#submit(submission))
+    this.#committing.set(uid, own)
+    try {
+      return await own
+    } finally {
+      if (this.#committing.get(uid) === own) this.#committing.delete(uid)
+    }
+  }
+
+  async #submit({ body, attempt: given, ...head }: Submission): Promise<Accepted> {
+    const known = this.state.rollouts.get(head.uid)
+    const again = known && repeated(known, head.digest, (seq) => this.state.final(seq)?.state)
+    if (again) return again
+    const newest = known?.attempt ?? 0
+    if (given !== undefined && given <= newest)
+      throw new GatewayError(
+        'RG_ATTEMPT_CONFLICT',
+        `the newest attempt of this uid is ${newest}, with other bytes than this attempt ${given}`,
+      )
+    const attempt = given ?? newest + 1
+    const older = known ? [...known.older, { attempt: newest, digest: known.digest }].slice(-mostOlder) : []
+    const accept: AcceptHead = { k: 'accept', ...head, attempt, older, at: this.#options.wallClock() }
+    const place = (await this.#log.add({ ...accept }, body)) as Place
+    const before = this.state.accepted(accept, place, body.length)
+    if (before) before.isOver = true
+    const pending = this.state.rollouts.get(head.uid)?.pending ?? null
+    return { attempt, state: 'accepted', isNew: true, pending, before }
+  }
+
+  /** Gives a rollout its final. Resolves once that is on disk; tries again until it is. Does nothing if it has one. */
+  async finish(pending: Pending, state: FinalState, result: string): Promise<void> {
+    if (pending.isOver) return
+    pending.isOver = true
+    this.#given += 1
+    const { uid, attempt, digest, older } = pending.head
+    const seq = this.#given
+    const at = this.#options.wallClock()
+    const head: FinalHead = { k: 'final', uid, attempt, digest, older, seq, at, state }
+    const place = (await this.#log.add({ ...head }, Buffer.from(result), { isKept: true })) as Place
+    this.state.finished(head, place)
+    this.#remember({ seq, uid, attempt, at, state, result })
+    for (const wake of [...this.#waiting]) wake()
+  }
+
+  /** Keeps a judge's answer until the rollout has its final. Never rejects: an answer that is lost is asked for again. */
+  async keepAnswer(pending: Pending, key: string, answer: string): Promise<void> {
+    const { uid, attempt } = pending.head
+    const head: AnswerHead = { k: 'answer', uid, attempt, key }
+    const isStale = () => pending.isOver
+    try {
+      const place = await this.#log.add({ ...head }, Buffer.from(answer), { isStale })
+      if (place) this.state.answered(head, place)
+    } catch {
+      // The next commit reports the disk.
+    }
+  }
+
+  /** What the trainer sent. Throws if it is damaged. */
+  async bodyOf({ place }: Pending): Promise<Buffer> {
+    const body = await this.#read(place)
+    if (body === null)
+      throw new Error(`the record at offset ${place.at} of ${segmentName(place.segment)} is damaged`)
+    return body
+  }
+
+  /** The answers that a rollout has received, by key; without damaged ones. */
+  async answersOf({ answers }: Pending): Promise<ReadonlyMap<string, string>> {
+    const read = await Promise.all(
+      [...answers].map(async ([key, place]) => [key, await this.#read(place)] as const),
+    )
+    return new Map(read.flatMap(([key, body]) => (body === null ? [] : [[key, body.toString()]])))
+  }
+
+  /** Finals behind this number, in order: at most `count`, and about `chars` characters. */
+  async finalsAfter(after: number, count: number, chars: number): Promise<readonly ReadFinal[]> {
+    const found: ReadFinal[] = []
+    let taken = 0
+    for (let seq = after + 1; seq <= this.last && found.length < count && taken < chars; seq += 1) {
+      const final = this.#recent.get(seq) ?? (await this.#finalAt(seq))
+      taken += final.result?.length ?? 0
+      found.push(final)
+    }
+    return found
+  }
+
+  /** Calls `wake` after each final. The returned function ends that. */
+  onFinal(wake: () => void): () => void {
+    this.#waiting.add(wake)
+    return () => {
+      this.#waiting.delete(wake)
+    }
+  }
+
+  /** Forgets finals that were kept long enough. */
+  expire(): void {
+    this.state.expire(this.#options.wallClock() - this.#options.keepMs)
+    for (const seq of this.#recent.keys()) {
+      if (seq > this.state.expired) return
+      this.#drop(seq)
+    }
+  }
+
+  /**
+   * Removes the oldest files as far as little of them still counts; that is copied first. `isFull`: even if much does. Rejects if the
+   * disk does.
+   */
+  compact(isFull = false): Promise<void> {
+    this.#compacting ??= this.#compact(isFull).finally(() => {
+      this.#compacting = null
+    })
+    return this.#compacting
+  }
+
+  async #compact(isFull: boolean): Promise<void> {
+    for (const [segment, bytes] of this.#log.sealed) {
+      const live = this.state.live.get(segment) ?? 0
+      if (this.#isClosed || live > (isFull ? 0.9 : compactBelow) * bytes) return
+      await this.#copy(segment)
+      await this.#forgetFile(segment)
+      await this.#log.remove(segment)
+      this.state.live.delete(segment)
+    }
+  }
+
+  /** Copies what still counts to the end of the log. */
+  async #copy(segment: number): Promise<void> {
+    for (const seq of this.state.finalsIn(segment)) {
+      const final = this.state.final(seq)
+      if (!final) continue
+      const { head, body } = await this.#frame(final.place)
+      const { uid, attempt, at } = final
+      const { digest = '', older = [] } = head
+      // A damaged result stays damaged.
+      const state = body === null ? 'damaged' : final.state
+      const copy = { k: 'final', uid, attempt, digest, older, seq, at, state }
+      const place = await this.#log.add(copy, body ?? Buffer.from('null'), { isKept: true })
+      this.state.moved(seq, place as Place)
+    }
+    for (const pending of [...this.state.pending]) {
+      for (const [key, place] of [...pending.answers]) {
+        if (place.segment !== segment) continue
+        const body = await this.#read(place)
+        if (body !== null) await this.keepAnswer(pending, key, body.toString())
+      }
+      if (pending.place.segment !== segment || pending.isOver) continue
+      const body = await this.#read(pending.place)
+      const place = await this.#log.add({ ...pending.head }, body ?? new Uint8Array(), {
+        isKept: true,
+        isStale: () => pending.isOver,
+      })
+      if (place) this.state.movedPending(pending, place, body === null)
+    }
+    // Finals that are being written are behind this one in the log.
+    await this.#log.add({ k: 'mark' }, new Uint8Array(), { isKept: true })
+  }
+
+  /** Writes what waits, then closes the files. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#log.close()
+    await this.#compacting?.catch(() => {})
+    for (const segment of [...this.#files.keys()]) await this.#forgetFile(segment)
+    for (const wake of [...this.#waiting]) wake()
+  }
+
+  async #finalAt(seq: number): Promise<ReadFinal> {
+    const final = this.state.final(seq)
+    if (!final) return { seq, uid: '', attempt: 0, at: 0, state: 'damaged', result: null }
+    const { uid, attempt, at, state, place } = final
+    const body = await this.#read(place)
+    const isWhole = body !== null && state !== 'damaged'
+    return { seq, uid, attempt, at, state: isWhole ? state : 'damaged', result: body?.toString() ?? null }
+  }
+
+  async #read(place: Place): Promise<Buffer | null> {
+    return (await this.#frame(place)).body
+  }
+
+  async #frame({
+    segment,
+    at,
+    length,
+  }: Place): Promise<{ head: Readonly<Record<string, unknown>>; body: Buffer | null }> {
+    const file = await this.#fileOf(segment)
+    const bytes = Buffer.allocUnsafeSlow(length)
+    const { bytesRead } = await file.read(bytes, 0, length, at)
+    const frame = bytesRead === length ? readFrame(bytes, 0) : null
+    return frame ?? { head: {}, body: null }
+  }
+
+  #fileOf(segment: number): Promise<FileHandle> {
+    let file = this.#files.get(segment)
+    if (!file) {
+      file = openFile(join(this.#folder, segmentName(segment)), 'r')
+      this.#files.set(segment, file)
+      file.catch(() => this.#files.delete(segment))
+    }
+    return file
+  }
+
+  async #forgetFile(segment: number): Promise<void> {
+    const file = this.#files.get(segment)
+    this.#files.delete(segment)
+    await file?.then(
+      (handle) => handle.close(),
+      () => {},
+    )
+  }
+
+  #remember(final: ReadFinal): void {
+    this.#recent.set(final.seq, final)
+    this.#recentChars += final.result?.length ?? 0
+    for (const seq of this.#recent.keys()) {
+      if (this.#recentChars <= recentChars) return
+      this.#drop(seq)
+    }
+  }
+
+  #drop(seq: number): void {
+    this.#recentChars -= this.#recent.get(seq)?.result?.length ?? 0
+    this.#recent.delete(seq)
+  }
+}
+
+/** What to answer to bytes that were sent before; null if they are new. */
+function repeated(
+  { attempt, digest, older, pending, seq }: Rollout,
+  sent: string,
+  stateOf: (seq: number) => FinalState | undefined,
+): Accepted | null {
+  if (digest === sent) {
+    const state = pending ? 'accepted' : (stateOf(seq) ?? 'damaged')
+    return { attempt, state, isNew: false, pending, before: null }
+  }
+  const one = older.findLast((earlier) => earlier.digest === sent)
+  return one ? { attempt: one.attempt, state: 'replaced', isNew: false, pending: null, before: null } : null
+}

@@ -1,0 +1,486 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import t, { type Test } from 'tap'
+import { testApp } from '../../support/app.ts'
+import { until } from '../../support/models.ts'
+import { completion, type Script, scriptedServer } from '../../support/scripted-server.ts'
+
+const judging: Script = (seen) => completion(seen, '1')
+
+const newFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'reward-gateway-runs-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  // biome-ignore lint/suspicious/noExplicitAny: replies of several routes
+  readonly json: any
+}
+
+interface World {
+  readonly app: FastifyInstance
+  put(uid: string, body: object | string, run?: string): Promise<Reply>
+  lines(lines: readonly (object | string)[], run?: string): Promise<Reply>
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Reply>
+  post(path: string, body: object): Promise<Reply>
+  /** Finals from the beginning, once there are so many. */
+  finals(count: number, run?: string): Promise<Reply['json'][]>
+}
+
+const rewards = {
+  ruled: { steps: [{ name: 'rule', function: 'exact-match' }] },
+  judged: { steps: [{ name: 'judge', function: 'digit-judge', model: 'judge' }] },
+  ranked: { steps: [{ name: 'rank', function: 'rank-rule' }] },
+  'ranked-some': { group: { min: 2 }, steps: [{ name: 'rank', function: 'rank-rule' }] },
+  failing: { on_invalid: 'fail', steps: [{ name: 'rule', function: 'exact-match' }] },
+}
+
+async function worldOf(
+  t: Test,
+  queue: object = {},
+  script: Script = judging,
+  parts: Parameters<typeof testApp>[4] = {},
+  gateway: object = {},
+): Promise<World> {
+  const judge = await scriptedServer(script)
+  t.teardown(() => judge.kill())
+  const models = { judge: { model: 'm', instances: [judge.url], hedge: { budget: 0 } } }
+  const settings = { models, queue: { folder: newFolder(), commit_ms: 0, ...queue }, ...gateway }
+  const app = await testApp(t, { gateway: settings, ...rewards }, 1 << 20, {}, parts)
+  const asked = async (options: InjectOptions): Promise<Reply> => {
+    const reply = await app.inject(options)
+    return {
+      status: reply.statusCode,
+      headers: reply.headers,
+      json: reply.body === '' ? null : JSON.parse(reply.body),
+    }
+  }
+  const json = { 'content-type': 'application/json' }
+  const get: World['get'] = (url, headers = {}) => asked({ method: 'GET', url, headers })
+  return {
+    app,
+    get,
+    put: (uid, body, run = 'a') =>
+      asked({
+        method: 'PUT',
+        url: `/v1/runs/${run}/rollouts/${encodeURIComponent(uid)}`,
+        headers: json,
+        payload: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    lines: (lines, run = 'a') =>
+      asked({
+        method: 'POST',
+        url: `/v1/runs/${run}/rollouts`,
+        headers: { 'content-type': 'application/x-ndjson' },
+        payload: lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
+      }),
+    post: (url, body) => asked({ method: 'POST', url, headers: json, payload: JSON.stringify(body) }),
+    async finals(count, run = 'a') {
+      const found: Reply['json'][] = []
+      let cursor = ''
+      while (found.length < count) {
+        const { json } = await get(`/v1/runs/${run}/rewards?wait_s=20&after=${cursor}`)
+        if (json.results.length === 0) throw new Error(`${found.length} finals, and no more come`)
+        found.push(...json.results)
+        cursor = json.cursor
+      }
+      return found
+    },
+  }
+}
+
+const rule = (response: string, more: object = {}) => ({
+  reward: 'ruled',
+  sample: { response, ground_truth: '4' },
+  ...more,
+})
+
+t.test('a rollout is accepted once and its reward is read once, by cursor', async (t) => {
+  const { put, get, finals } = await worldOf(t)
+  const { status, json } = await put('u1', rule('4'))
+  t.equal(status, 202)
+  t.match(json, { uid: 'u1', attempt: 1, credits: { rollouts: Number, bytes: Number } })
+  const [final] = await finals(1)
+  t.match(final, { uid: 'u1', attempt: 1, state: 'scored', result: { id: 'u1', reward: 1, valid: true } })
+  t.strictSame((await get(`/v1/runs/a/rewards?after=${final.cursor}`)).json.results, [])
+  const again = await put('u1', rule('4'))
+  t.match(again.json, { attempt: 1, state: 'scored' })
+  t.equal((await get('/v1/runs/a')).json.finals, 1, 'the same bytes are not scored again')
+  t.match((await get('/v1/runs/a/rollouts/u1')).json, { state: 'scored', result: { reward: 1 } })
+  await put('u2', { ...rule('x'), sample: { response: 5 } })
+  const [, bad] = await finals(2)
+  t.match(bad, { state: 'invalid', result: { reward: null, failure: { kind: 'bad_sample' } } })
+  await put('u3', { ...rule(''), reward: 'failing', sample: { id: 'own', response: 5 } })
+  t.match((await finals(3))[2], { uid: 'u3', state: 'invalid', result: { id: 'own', reward: null } })
+})
+
+t.test('a batch: one bad line does not cost the others', async (t) => {
+  const { lines, finals } = await worldOf(t)
+  const { status, json } = await lines([
+    { uid: 'a', ...rule('4') },
+    '{"uid": "b"',
+    { uid: 'c c', ...rule('4') },
+    { uid: 'd', ...rule('4'), reward: 'rulde' },
+    { uid: 'e', ...rule('5') },
+    '',
+    { uid: '__proto__', ...rule('4') },
+  ])
+  t.equal(status, 202)
+  t.match(json.results, [
+    { uid: 'a', attempt: 1 },
+    { line: 2, error: { code: 'RG_REQUEST_INVALID' } },
+    { line: 3, error: { message: /uid/ } },
+    { line: 4, uid: 'd', error: { code: 'RG_REWARD_UNKNOWN', message: /ruled/ } },
+    { uid: 'e', attempt: 1 },
+    { uid: '__proto__', attempt: 1 },
+  ])
+  const all = await finals(3)
+  t.strictSame(all.map(({ uid, result }) => [uid, result.reward]).sort(), [
+    ['__proto__', 1],
+    ['a', 1],
+    ['e', 0],
+  ])
+  t.equal((await lines(['{}', 'x'])).status, 400, 'no line is accepted')
+})
+
+t.test('other bytes replace an attempt, and its questions are cancelled', async (t) => {
+  let asked = 0
+  let closed = 0
+  const { put, finals, get } = await worldOf(t, {}, async (seen) => {
+    asked += 1
+    if (!JSON.stringify(seen.body).includes('longer')) {
+      await seen.closed
+      closed += 1
+      return undefined
+    }
+    return completion(seen, '1')
+  })
+  const judged = (response: string, more: object = {}) => ({
+    reward: 'judged',
+    sample: { response },
+    ...more,
+  })
+  await put('u', judged('short'))
+  await until(() => asked > 0)
+  t.equal((await get('/v1/runs/a/rollouts/u')).json.state, 'running')
+  t.equal((await put('u', judged('short and longer'))).json.attempt, 2)
+  t.match(await finals(1), [{ uid: 'u', attempt: 2, state: 'scored' }])
+  await until(() => closed > 0)
+  t.match(
+    (await put('u', judged('short'))).json,
+    { attempt: 1, state: 'replaced' },
+    'a late copy replaces nothing',
+  )
+  t.equal((await put('u', judged('third', { attempt: 2 }))).status, 409)
+  t.equal((await get('/v1/runs/a')).json.finals, 1)
+})
+
+t.test('cancelling by uid, by group and by version of the policy', async (t) => {
+  const { put, post, finals } = await worldOf(t, {}, async (seen) => {
+    await seen.closed
+    return undefined
+  })
+  const judged = (more: object) => ({ reward: 'judged', sample: { response: 'x', ...more } })
+  await put('u', judged({}))
+  await put('g1', judged({ group_id: 'g' }))
+  await put('g2', judged({ group_id: 'g' }))
+  await put('old', judged({ policy_version: { first: 3, last: 9 } }))
+  await put('new', judged({ policy_version: 9 }))
+  t.equal((await post('/v1/runs/a/cancel', { uid: 'u' })).json.cancelled, 1)
+  t.equal((await post('/v1/runs/a/cancel', { group: 'g' })).json.cancelled, 2)
+  t.equal((await post('/v1/runs/a/cancel', { policy_version_below: 9 })).json.cancelled, 1)
+  t.equal((await post('/v1/runs/a/cancel', { uid: 'u' })).json.cancelled, 0, 'once')
+  t.equal((await post('/v1/runs/a/cancel', {})).status, 400)
+  t.equal((await post('/v1/runs/b/cancel', { uid: 'u' })).json.cancelled, 0)
+  const all = await finals(4)
+  t.strictSame(
+    all.map(({ uid }) => uid),
+    ['u', 'g1', 'g2', 'old'],
+  )
+  for (const { state, result } of all)
+    t.match({ state, result }, { state: 'cancelled', result: { reward: null } })
+})
+
+t.test('a group waits for its answers, and ends by its deadline by name', async (t) => {
+  const { put, finals, get } = await worldOf(t)
+  const one = (group: string, response: string, more: object = {}) => ({
+    reward: 'ranked',
+    sample: { response, group_id: group, group_size: 3 },
+    ...more,
+  })
+  await put('1', one('whole', 'x'))
+  await put('2', one('whole', 'xx'))
+  t.equal((await get('/v1/runs/a/rollouts/1')).json.state, 'waiting')
+  await put('3', one('whole', 'xxx'))
+  t.strictSame(
+    (await finals(3)).map(({ uid, result }) => [uid, result.reward]),
+    [
+      ['1', 0],
+      ['2', 0.5],
+      ['3', 1],
+    ],
+  )
+  await put('4', one('part', 'x', { deadline_s: 1 }))
+  await put('5', one('part', 'xx', { deadline_s: 1 }))
+  const late = (await finals(5)).slice(3)
+  for (const { state, result } of late)
+    t.match(
+      [state, result],
+      ['invalid', { reward: null, failure: { kind: 'group_incomplete', detail: /'part' has 2 of its 3/ } }],
+    )
+  const some = { reward: 'ranked-some', deadline_s: 4 }
+  await put('6', one('some', 'x', some))
+  await put('7', one('some', 'xx', some))
+  t.strictSame(
+    (await finals(7))
+      .slice(5)
+      .map(({ result }) => result.reward)
+      .sort(),
+    [0, 1],
+    'group.min are enough',
+  )
+  const { status, json } = await put('8', { reward: 'ranked', sample: { response: 'x', group_id: 'g' } })
+  t.equal(status, 400)
+  t.match(json.error.message, /group_size/)
+})
+
+t.test('hostile names and bodies are refused, and leave nothing on disk', async (t) => {
+  const folder = newFolder()
+  const { put, get, lines, post, finals } = await worldOf(t, { folder })
+  for (const run of [
+    '..',
+    '..%2F..%2Fetc',
+    'a%2Fb',
+    '%00',
+    'r'.repeat(129),
+    '%E2%80%AE',
+    'a%20b',
+    '%F0%9F%98%80',
+  ])
+    t.not((await put('u', rule('4'), run)).status, 202, run)
+  for (const uid of ['a b', 'é', '\u202e', 'u'.repeat(201), '\n'])
+    t.equal((await put(uid, rule('4'))).status, 400, JSON.stringify(uid))
+  t.strictSame(readdirSync(folder), ['lock'])
+  for (const body of [
+    '',
+    '[]',
+    '{"reward":"ruled"}',
+    '{"reward":"ruled","sample":[]}',
+    '{"reward":"ruled","sample":{},"x":1}',
+    '{"reward":"ruled","sample":{"response":"a\\u0000"}',
+    'NaN',
+  ])
+    t.equal((await put('u', body)).status, 400, body)
+  t.equal((await put('u', rule('4', { priority: 11 }))).status, 400)
+  t.equal((await put('u', rule('4', { deadline_s: -1 }))).status, 400)
+  t.equal((await put('u', rule('4', { reward: '__proto__' }))).status, 404)
+  t.equal((await post('/v1/runs/a/rollouts', [])).status, 415)
+  t.equal((await lines([' '])).status, 400)
+  t.strictSame(readdirSync(folder), ['lock'], 'what was refused is not on disk')
+  for (const uid of ['../../../etc/passwd', '__proto__', 'constructor', '%2e%2e', '"}{'])
+    t.match((await put(uid, rule('4'), '__proto__')).json, { uid }, uid)
+  t.match((await get(`/v1/runs/__proto__/rollouts/${encodeURIComponent('../../../etc/passwd')}`)).status, 200)
+  t.equal(readdirSync(folder).filter((name) => /^run-[0-9a-f]{32}$/.test(name)).length, 1)
+  const deep = `{"reward":"ruled","sample":{"response":"4","extra_info":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}}`
+  t.equal((await put('deep', deep, '__proto__')).status, 202)
+  t.match((await finals(6, '__proto__')).at(-1), {
+    state: 'invalid',
+    result: { failure: { kind: 'bad_sample' } },
+  })
+  t.equal((await get('/v1/runs/toString')).status, 404)
+  t.equal((await get('/v1/runs/a/rollouts/constructor')).status, 404)
+})
+
+t.test('cursors: not of this run, not of this gateway, expired', async (t) => {
+  const { put, finals, get } = await worldOf(t)
+  t.match(
+    (await get('/v1/runs/a/rewards')).json,
+    { results: [], cursor: '' },
+    'a run may be read before it exists',
+  )
+  await put('u', rule('4'))
+  const [{ cursor }] = await finals(1)
+  await put('u', rule('4'), 'b')
+  await finals(1, 'b')
+  t.equal((await get(`/v1/runs/b/rewards?after=${cursor}`)).status, 410)
+  t.equal((await get(`/v1/runs/none/rewards?after=${cursor}`)).status, 410)
+  t.equal(
+    (await get(`/v1/runs/a/rewards?after=${cursor.replace(/\d+$/, '99')}`)).json.error.code,
+    'RG_CURSOR_UNKNOWN',
+  )
+  t.equal((await get('/v1/runs/a/rewards?after=7')).status, 400)
+  t.equal((await get('/v1/runs/a/rewards?wait_s=61')).status, 400)
+  t.equal((await get('/v1/runs/a/rewards?afer=7')).status, 400)
+})
+
+t.test('a reader that waits gets the next final at once', async (t) => {
+  const { put, get } = await worldOf(t)
+  const early = get('/v1/runs/a/rewards?wait_s=60')
+  await put('u', rule('4'))
+  const { json } = await early
+  t.match(json.results, [{ uid: 'u' }])
+  const later = get(`/v1/runs/a/rewards?wait_s=60&after=${json.cursor}`)
+  await put('v', rule('4'))
+  t.match((await later).json.results, [{ uid: 'v' }])
+})
+
+t.test('server-sent events: each final once, also over two connections', async (t) => {
+  const { put, finals, app } = await worldOf(t)
+  for (const uid of ['a', 'b', 'c']) await put(uid, rule('4'))
+  const all = await finals(3)
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const read = async (headers: object, count: number): Promise<string[]> => {
+    const gone = new AbortController()
+    const reply = await fetch(`${origin}/v1/runs/a/rewards`, {
+      headers: { accept: 'text/event-stream', ...headers },
+      signal: gone.signal,
+    })
+    t.equal(reply.headers.get('content-type'), 'text/event-stream')
+    let text = ''
+    for await (const chunk of reply.body ?? []) {
+      text += Buffer.from(chunk).toString()
+      if ((text.match(/^data: .*\n\n/gm) ?? []).length >= count) break
+    }
+    gone.abort()
+    return text.split('\n\n').filter((block) => block.startsWith('event: final'))
+  }
+  const [first = ''] = await read({}, 3)
+  const id = /^id: (.*)$/m.exec(first)?.[1] ?? ''
+  t.equal(id, all[0].cursor)
+  const rest = await read({ 'last-event-id': id }, 2)
+  t.strictSame(
+    rest.map((block) => JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '').uid),
+    all.slice(1).map(({ uid }) => uid),
+  )
+  const pending = read({ 'last-event-id': all[2].cursor }, 1)
+  await put('d', rule('4'))
+  t.match(await pending, [/"uid":"d"/])
+})
+
+t.test('beyond the bounds, rollouts are refused with 429 and a time', async (t) => {
+  const { put, lines, post } = await worldOf(t, { max_rollouts: 2, max_runs: 2 }, async (seen) => {
+    await seen.closed
+    return undefined
+  })
+  const judged = { reward: 'judged', sample: { response: 'x' } }
+  t.equal((await put('1', judged)).json.credits.rollouts, 1)
+  const batch = await lines([
+    { uid: '2', ...judged },
+    { uid: '3', ...judged },
+  ])
+  t.equal(batch.status, 202)
+  t.match(batch.json.results, [
+    { uid: '2', attempt: 1 },
+    { uid: '3', error: { code: 'RG_OVERLOADED' } },
+  ])
+  t.ok(Number(batch.headers['retry-after']) >= 1)
+  const full = await put('3', judged)
+  t.equal(full.status, 429)
+  t.match(full.json.error.message, /max_rollouts/)
+  t.ok(Number(full.headers['retry-after']) >= 1)
+  t.equal((await put('1', judged)).status, 202, 'what is there may be sent again')
+  await post('/v1/runs/a/cancel', { uid: '1' })
+  t.equal((await put('3', judged)).status, 202)
+})
+
+t.test('a full disk: no 202, and nothing is lost of what was accepted', async (t) => {
+  let isFull = false
+  const openFile = (async (...args: Parameters<typeof open>) => {
+    const handle = await open(...args)
+    const own = handle.datasync.bind(handle)
+    const datasync = async () => {
+      if (isFull) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+      return own()
+    }
+    return Object.assign(handle, { datasync }) as FileHandle
+  }) as typeof open
+  const troubles: (string | null)[] = []
+  const disk = (trouble: string | null) => void troubles.push(trouble)
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const { put, finals, get } = await worldOf(
+    t,
+    {},
+    async (seen) => {
+      await held
+      return completion(seen, '1')
+    },
+    { openFile, events: { disk } },
+  )
+  await put('kept', { reward: 'judged', sample: { response: 'x' } })
+  isFull = true
+  const refused = await put('u', rule('4'))
+  t.equal(refused.status, 503)
+  t.match(refused.json.error, { code: 'RG_DISK_FAILED', message: /disk is full/ })
+  t.ok(Number(refused.headers['retry-after']) >= 1)
+  release()
+  t.strictSame(
+    (await get('/v1/runs/a/rewards?wait_s=1')).json.results,
+    [],
+    'a final that is not on disk is not read',
+  )
+  isFull = false
+  t.match(await finals(1), [{ uid: 'kept', state: 'scored' }])
+  t.equal((await put('u', rule('4'))).status, 202)
+  t.equal((await finals(2)).length, 2)
+  t.strictSame(troubles, ['the disk is full', null])
+})
+
+t.test('a restart: what was accepted is scored, cursors go on', async (t) => {
+  const folder = newFolder()
+  let isHolding = true
+  const script: Script = async (seen) => {
+    if (isHolding) await seen.closed
+    return completion(seen, '1')
+  }
+  const first = await worldOf(t, { folder }, script)
+  await first.put('ruled', rule('4'))
+  await first.put('judged', { reward: 'judged', sample: { response: 'x' } })
+  await first.put('waits', { reward: 'ranked', sample: { response: 'x', group_id: 'g', group_size: 2 } })
+  const [{ cursor }] = await first.finals(1)
+  const waiting = first.get(`/v1/runs/a/rewards?wait_s=60&after=${cursor}`)
+  await first.app.close()
+  t.strictSame((await waiting).json.results, [], 'a reader that waits is answered')
+  isHolding = false
+  const { get, put } = await worldOf(t, { folder }, script)
+  const { json } = await get(`/v1/runs/a/rewards?wait_s=20&after=${cursor}`)
+  t.match(json.results, [{ uid: 'judged', state: 'scored' }])
+  t.equal((await get('/v1/runs/a/rollouts/waits')).json.state, 'waiting')
+  await put('other', { reward: 'ranked', sample: { response: 'xx', group_id: 'g', group_size: 2 } })
+  const after = await get(`/v1/runs/a/rewards?wait_s=20&after=${json.cursor}`)
+  t.match(after.json.results, [{ result: { reward: 0 } }, { result: { reward: 1 } }])
+})
+
+t.test('keys: reading and sending need the scope score', async (t) => {
+  const judge = await scriptedServer(judging)
+  t.teardown(() => judge.kill())
+  const keys = { s: { env: 'S', scopes: ['score'] }, r: { env: 'R', scopes: ['read'] } }
+  const gateway = { keys, queue: { folder: newFolder() } }
+  const [score, read] = ['s'.repeat(32), 'r'.repeat(32)]
+  const app = await testApp(t, { gateway, ruled: rewards.ruled }, 1 << 20, { S: score, R: read })
+  const statusOf = async (method: 'GET' | 'PUT', url: string, key?: string) => {
+    const headers = { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) }
+    const payload = JSON.stringify(rule('4'))
+    return (await app.inject({ method, url, headers, ...(method === 'PUT' && { payload }) })).statusCode
+  }
+  t.equal(await statusOf('PUT', '/v1/runs/a/rollouts/u'), 401)
+  t.equal(await statusOf('PUT', '/v1/runs/a/rollouts/u', read), 403)
+  t.equal(await statusOf('PUT', '/v1/runs/a/rollouts/u', score), 202)
+  t.equal(await statusOf('GET', '/v1/runs/a/rewards', read), 403)
+  t.equal(await statusOf('GET', '/v1/runs/a/rewards', score), 200)
+})
+
+t.test('without queue.folder there are no runs, and the reply says why', async (t) => {
+  const app = await testApp(t, { ruled: rewards.ruled })
+  const reply = await app.inject({ method: 'GET', url: '/v1/runs/a/rewards' })
+  t.equal(reply.statusCode, 404)
+  t.match(reply.json().error.message, /the queue is off/)
+})
