@@ -77,6 +77,7 @@ const wings: Record<string, { knows: readonly string[]; rooms: Record<string, re
       preflight: ['rollout', 'dataset', 'audit'],
       analysis: ['dataset'],
       report: ['analysis'],
+      export: ['dataset'],
       migrate: [],
     },
   },

@@ -37,6 +37,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     report: async () => (await import('./results/report.ts')).command,
     diff: async () => (await import('./results/diff.ts')).command,
     compare: async () => (await import('./results/compare.ts')).command,
+    export: async () => (await import('./results/export.ts')).command,
     calibrate: async () => (await import('./results/calibrate.ts')).command,
   },
   Shell: {

@@ -26,6 +26,7 @@ from .result import Result
 from .retry import Tries
 from .sample import SampleLike
 from .settings import api_key_or_env, reward_or_env, run_or_env, trust_env_or_env, url_or_env
+from .wandb_log import log_results
 
 _PASSING = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 """Exceptions of broken, refused or silent connections."""
@@ -97,7 +98,9 @@ class AsyncRewardGateway:
             return [ready[index] for index in range(len(rows))]
         exchanges = self._exchanges(samples, reward, training_step, stream=False)
         found = await self._scored(exchanges, self._tries(timeout_s))
-        return [result for _, result in sorted(found, key=lambda one: one[0])]
+        results = [result for _, result in sorted(found, key=lambda one: one[0])]
+        log_results(results)
+        return results
 
     async def stream(
         self,

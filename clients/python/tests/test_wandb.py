@@ -1,0 +1,99 @@
+"""Figures in the run of W&B that a trainer has open, and runs made of a record."""
+
+import json
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reward_gateway_client import RewardGateway, Sample, wandb_log
+from reward_gateway_client.wandb_runs import write_runs
+
+SAMPLES = [Sample(response="1"), Sample(response="0.5"), Sample(response="throw")]
+
+
+class OpenRun:
+    """What a trainer's run does with a log: keys of one step are put together."""
+
+    def __init__(self) -> None:
+        self.step = 7
+        self.logged: dict[str, float] = {}
+
+    def log(self, figures: dict[str, float], *, commit: bool) -> None:
+        assert not commit, "the trainer's steps stay as they are"
+        self.logged.update(figures)
+
+
+@pytest.fixture
+def open_run(monkeypatch: pytest.MonkeyPatch) -> OpenRun:
+    run = OpenRun()
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(run=run))
+    return run
+
+
+def scored(url: str, samples: list[Sample]) -> None:
+    with RewardGateway(url, reward="stated") as gateway:
+        gateway.score(samples)
+
+
+def test_batches_of_a_step_count_together_and_a_failure_is_no_number(gateway_url: str, open_run: OpenRun) -> None:
+    scored(gateway_url, SAMPLES[:1])
+    scored(gateway_url, SAMPLES[1:])
+    logged = open_run.logged
+    assert logged["reward_gateway/rows"] == 3
+    assert logged["reward_gateway/invalid/share"] == pytest.approx(1 / 3)
+    assert logged["reward_gateway/invalid/rule_error"] == pytest.approx(1 / 3)
+    assert logged["reward_gateway/reward/mean"] == pytest.approx(logged["reward_gateway/terms/stated/mean"])
+    assert logged["reward_gateway/reward/mean"] == 0.75, "the mean of the two that have a reward"
+    open_run.step += 1
+    scored(gateway_url, SAMPLES[:1])
+    assert open_run.logged["reward_gateway/rows"] == 1
+    assert open_run.logged["reward_gateway/invalid/share"] == 0
+
+
+def test_without_an_open_run_nothing_is_imported_or_logged(
+    gateway_url: str, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REWARD_GATEWAY_WANDB", "0")
+    scored(gateway_url, SAMPLES)
+    assert open_run.logged == {}
+    monkeypatch.delenv("REWARD_GATEWAY_WANDB")
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(run=None))
+    scored(gateway_url, SAMPLES)
+    monkeypatch.delitem(sys.modules, "wandb")
+    scored(gateway_url, SAMPLES)
+    assert "wandb" not in sys.modules
+
+
+def test_a_log_that_fails_costs_no_reward(gateway_url: str, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(open_run, "log", fails)
+    scored(gateway_url, SAMPLES)
+    with pytest.raises(RuntimeError):
+        open_run.log({}, commit=False)
+
+
+def test_wandb_keeps_the_figures_beside_the_trainers_own(gateway_url: str, tmp_path: Any) -> None:
+    wandb = pytest.importorskip("wandb")
+    with wandb.init(mode="offline", dir=str(tmp_path), project="test", settings=wandb.Settings(silent=True)) as run:
+        scored(gateway_url, SAMPLES)
+        run.log({"loss": 1.0})
+        assert run.step == 1
+        summary = dict(run.summary)
+    assert summary["loss"] == 1.0
+    assert summary["reward_gateway/rows"] == 3
+    wandb_log._open = None
+
+
+def test_each_run_and_reward_of_a_record_is_an_offline_run(tmp_path: Any) -> None:
+    pytest.importorskip("wandb")
+    rows = [
+        {"run": run, "reward": "quality", "step": step, "time": 1.7e9 + step, "figures": {"reward/mean": step / 8}}
+        for run in ("a", "b/../c")
+        for step in (1, 2, 40)
+    ]
+    assert write_runs(map(json.dumps, rows), str(tmp_path), "test") == 2
+    assert len(list(tmp_path.glob("wandb/offline-run-*/run-*.wandb"))) == 2
