@@ -203,6 +203,11 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
   'regex-match': { rows: [{ options: { pattern: '(a+)+b|\\d+' } }] },
   'rider-rule': { rows: [{ groundTruth: reply }], pieces: [reply, '"Response"', ':', '"客服:可以"'] },
   'rider-bge': { rows: [{ groundTruth: reply }], pieces: [reply] },
+  prometheus: {
+    rows: [{ prompt: 'q', options: { criterion: 'Is it right?', scores: ['a', 'b', 'c', 'd', 'e'] } }],
+    pieces: ['[RESULT]', ' 5', ' 1', 'Feedback: ', '\n'],
+  },
+  'rm-r1': { rows: [{ prompt: 'q' }], pieces: ['<answer>', '</answer>', '[[A]]', '[[B]]', '</think>'] },
   qwen3guard: {
     rows: [{ prompt: 'q' }],
     pieces: [

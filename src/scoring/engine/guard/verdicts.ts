@@ -7,9 +7,9 @@ const foreignWords =
 const safetyWords = '(?:un)?safe|controversial'
 const tagLabels = 'score|rating|grade|verdict|judge?ment|evaluation|reward'
 
-/** At a `[`: `[[8]]`, `[[A]]`, `[[10/10]]`, `[[A>>B]]`. */
+/** At a `[`: `[[8]]`, `[[A]]`, `[[10/10]]`, `[[A>>B]]`, `[RESULT] 5`. */
 export const rating = new RegExp(
-  `\\[\\[\\s?(?:\\d{1,3}(?:\\.\\d{1,4})?(?:\\s?/\\s?\\d{1,3})?|[A-E]|[AB][<>=]{1,3}[AB]|${words})\\s?\\]\\]`,
+  `\\[(?:\\[\\s?(?:\\d{1,3}(?:\\.\\d{1,4})?(?:\\s?/\\s?\\d{1,3})?|[A-E]|[AB][<>=]{1,3}[AB]|${words})\\s?\\]\\]|RESULT\\]\\s{0,3}\\(?\\d)`,
   'iy',
 )
 
