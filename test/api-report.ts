@@ -1,9 +1,10 @@
 /**
  * `npm run api-report`: writes what TypeScript declares of the public names of the package, and of the types that these reach, to
- * test/fixtures/api-report.txt. With `--check` it fails instead if that file says something else. Reads dist/src/*.d.ts.
+ * test/fixtures/api-report.txt, and docs/api.md for authors. With `--check` it fails instead if a file says something else. Reads dist/src/*.d.ts.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { authorPage } from './support/author-api.ts'
 
 const report = 'test/fixtures/api-report.txt'
 
@@ -100,8 +101,13 @@ const lists = entries.map(([entry, types]) => {
 const details = [...reached].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, text]) => `// ${key}\n${text}`)
 const written = `${lists.join('\n')}\n${details.join('\n')}`
 
-if (!process.argv.includes('--check')) writeFileSync(report, written)
-else if (readFileSync(report, 'utf8') !== written) {
-  process.stderr.write(`${report} is not what TypeScript declares: npm run api-report\n`)
-  process.exitCode = 1
+for (const [file, text] of [
+  [report, written],
+  ['docs/api.md', authorPage()],
+] as const) {
+  if (!process.argv.includes('--check')) writeFileSync(file, text)
+  else if (readFileSync(file, 'utf8') !== text) {
+    process.stderr.write(`${file} is not what TypeScript declares: npm run api-report\n`)
+    process.exitCode = 1
+  }
 }
