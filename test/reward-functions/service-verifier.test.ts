@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import serviceVerifier from '../../reward-functions/service-verifier.ts'
-import { NoVerdict } from '../../src/contract/index.ts'
+import { NoVerdict, serviceRequest } from '../../src/contract/index.ts'
 import { judgeContract } from '../../src/contract/testing.ts'
 import type { Json } from '../../src/core/sample/sample.ts'
+import { checkQuestion } from '../../src/scoring/functions/worker/check-results.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway } from '../support/gateway.ts'
 import { eachNearLinear } from '../support/hostile.ts'
 import { until } from '../support/models.ts'
@@ -616,4 +617,20 @@ t.test('a batch whose scores would be shared is a mistake of the config', async 
   refused({ body: { codes: ['{response}'] } }, /no list of one object/)
   refused({ body: { codes: [{ p: '{response}' }, { p: 'x' }] } }, /no list of one object/)
   refused({ batch: { ...batched.batch, max: 1 } }, />=2/)
+})
+
+t.test('a function of your own may let its requests share one, and must say how', async (t) => {
+  const batch = { items: '/codes', reply: '', key: 'id', max: 8 }
+  const request = serviceRequest({ codes: [{ id: 1, code: 'x' }] }, batch)
+  t.strictSame(checkQuestion('service', request), request)
+  const wrong: [object | null, RegExp][] = [
+    [null, /JSON Pointers/],
+    [{ ...batch, items: '' }, /JSON Pointers/],
+    [{ ...batch, reply: 'results' }, /JSON Pointers/],
+    [{ ...batch, key: '' }, /no name/],
+    [{ ...batch, max: 1 }, /how many/],
+    [{ ...batch, max: 257 }, /how many/],
+  ]
+  for (const [given, message] of wrong)
+    t.throws(() => checkQuestion('service', { ...request, batch: given }), { message }, JSON.stringify(given))
 })

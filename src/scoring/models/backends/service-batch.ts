@@ -7,8 +7,9 @@ import { type Pointer, readPointer, valueAt } from '../../../grading/index.ts'
 import { isObject, malformedReply } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
-/** Longer bodies are sent alone: reading and writing 32 of this size takes some milliseconds. */
+/** Characters of the longest body that shares a request, and of all that do: reading and writing so many takes some milliseconds. */
 const longestShared = 32_768
+const longestTogether = 1_048_576
 
 /** What a reply may hold beside its list, as JSON text: each answer gets a copy. */
 const longestRest = 16_384
@@ -26,7 +27,7 @@ type Batched = ServiceRequest & { readonly batch: ServiceBatch }
 
 /** null: too long to be shared. Throws UpstreamError if the body has no list of one entry. */
 const sharingOf = memoizeByObject(({ json, batch }: Batched): Sharing | { readonly batch: null } => {
-  if (json.length > longestShared) return { batch: null }
+  if (json.length > Math.min(longestShared, longestTogether / batch.max)) return { batch: null }
   const body = JSON.parse(json) as Json
   const list = valueAt(body, pointerOf(batch.items))
   const [item] = Array.isArray(list) ? (list as readonly Json[]) : []
