@@ -4,7 +4,7 @@ import { uniform } from './hash.ts'
 import { JudgePrompt } from './judge-prompt.ts'
 import type { Admitted, SimulatedModel } from './model.ts'
 import type { Draw } from './policies.ts'
-import { askedForm, type ReplyForm, structuredForm } from './reply-form.ts'
+import { askedForm, lettersForm, type ReplyForm, structuredForm } from './reply-form.ts'
 import { countTokens, type LabelledToken, logprobsOf, splitTokens, vocabularySize } from './tokens.ts'
 import { verdictText } from './verdict-text.ts'
 
@@ -148,9 +148,9 @@ export function complete(
   const draw = drawOf(model, sampling, admitted.attempt, choice)
   const opinion = model.judge.opinion(prompt, draw)
   if (typeof opinion === 'string') return cut(model, opinion, null, sampling, [])
-  const form = sampling.form ?? askedForm(prompt.instructions)
+  const form = sampling.form ?? lettersForm(admitted.text) ?? askedForm(prompt.instructions)
   const thoughts = thinks(model, prompt, sampling) ? `${opinion[0]?.reason ?? ''}` : null
-  return cut(model, verdictText(form, opinion), thoughts, sampling, form.kind === 'choice' ? form.labels : [])
+  return cut(model, verdictText(form, opinion), thoughts, sampling, 'labels' in form ? form.labels : [])
 }
 
 /** Structured output excludes thoughts, unless a reasoning parser removes them first. */

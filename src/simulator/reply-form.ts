@@ -116,6 +116,7 @@ export type ReplyForm =
   | { readonly kind: 'pair' }
   | { readonly kind: 'score'; readonly scale: Scale }
   | { readonly kind: 'words'; readonly yes: string; readonly no: string }
+  | { readonly kind: 'letters'; readonly labels: readonly string[]; readonly names: readonly string[] }
 
 /**
  * A request's structured output (vLLM, OpenAI, the older guided_* names, SGLang's `regex`), or null. Throws
@@ -169,6 +170,32 @@ export function askedForm(instructions: string): ReplyForm {
       : { kind: 'words', yes: isTitle ? 'Yes' : 'yes', no: isTitle ? 'No' : 'no' }
   }
   return { kind: 'words', yes: '1', no: '0' }
+}
+
+const lettersAsked = 'Answer with the letter of one option only.'
+const lettered = /^([A-Z]): (.*)$/u
+
+/** Options by letter at the end of a prompt, as decisions are asked through a chat; null: it ends in another way. */
+export function lettersForm(prompt: string): ReplyForm | null {
+  const end = prompt.lastIndexOf(lettersAsked)
+  if (end < 0 || prompt.length - end > 200) return null
+  const options: (readonly [letter: string, name: string])[] = []
+  for (const line of prompt
+    .slice(Math.max(0, end - 20_000), end)
+    .trimEnd()
+    .split('\n')
+    .reverse()) {
+    const [, letter, name = ''] = lettered.exec(line) ?? []
+    if (letter === undefined) break
+    options.unshift([letter, name])
+    if (letter === 'A') break
+  }
+  if (options.length < 2) return null
+  return {
+    kind: 'letters',
+    labels: options.map(([letter]) => letter),
+    names: options.map(([, name]) => name),
+  }
 }
 
 /** The keys of the last `{"key": ...}` in the author's text. */

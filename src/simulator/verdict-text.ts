@@ -116,6 +116,11 @@ export function verdictText(form: ReplyForm, judged: readonly Judged[]): string 
       return `${first.reason}\n[[${chooseLabel(['A', 'B', 'C'], judged)}]]`
     case 'score':
       return `${first.reason}\nScore: ${graded(first.score, form.scale)}`
+    case 'letters': {
+      const isRight = first.score >= 0.5
+      const meant = form.names.findIndex(isRight ? isGood : isBad)
+      return form.labels.at(meant >= 0 ? meant : isRight ? -1 : 0) ?? ''
+    }
     case 'words':
       return first.score >= 0.5 ? form.yes : form.no
   }

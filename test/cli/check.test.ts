@@ -172,6 +172,15 @@ t.test('check warns about a judge that cannot handle a prompt of messages (M11)'
   t.match(await found('process'), /undeclared-steps/)
 })
 
+t.test('check names the limit of the API that a decision exceeds', async (t) => {
+  const choice = Array.from({ length: 27 }, (_, score) => ({ name: `option ${score}`, score }))
+  const step = { name: 's', function: 'decision-judge', model: 'decider', options: { choice } }
+  const models = { decider: { model: 'm', instances: ['http://127.0.0.1:9'], decide: { wire: 'vllm' } } }
+  const folder = t.testdir({ 'it.json': JSON.stringify({ models, steps: [step] }) })
+  const { text } = await check([`${folder}/it.json`])
+  t.match(text, 'decider: decide.wire vllm takes 26 options, and the question has 27')
+})
+
 t.test('check tests a group judge with two answers', async (t) => {
   const steps = ['pairwise-judge', 'listwise-judge', 'loose-duel'].map((name) => ({
     name,

@@ -3,7 +3,8 @@ import decisionJudge from '../../reward-functions/decision-judge.ts'
 import type { Decision } from '../../src/contract/index.ts'
 import { judgeContract, row } from '../../src/contract/testing.ts'
 import { GatewayError } from '../../src/core/errors.ts'
-import { outcomesOf, sampleOf, testGateway } from '../support/gateway.ts'
+import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
+import { outcomesOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
 import { eachNearLinear } from '../support/hostile.ts'
 import { type Script, type ScriptedServer, scriptedServer } from '../support/scripted-server.ts'
 
@@ -183,6 +184,55 @@ t.test('a second judge decides where the first is not sure', async (t) => {
   })
   const [failed] = await outcomesOf(gateway, 'two', [sampleOf('again it is wavering')])
   t.match(failed, { valid: false, failure: { kind: 'judge_unparseable', detail: /refused/ } })
+})
+
+t.test('a second judge is counted, and what it costs', async (t) => {
+  const { models } = await judges(t, { first: says(0.6), second: says(0.99) })
+  const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
+  t.teardown(() => metrics.close())
+  const escalate = { below: 0.8, model: 'second' }
+  const steps = [{ name: 's', function: 'decision-judge', model: 'first', escalate }]
+  const gateway = await testGateway(t, { two: { models, steps } }, { events: metrics })
+  await outcomesOf(gateway, 'two', [sampleOf('one'), sampleOf('two')])
+  const { text } = await metrics.expose()
+  t.match(text, /escalations_total\{reward="two",step="s"\} 2/)
+  for (const model of ['first', 'second'])
+    t.match(text, new RegExp(`questions_total\\{model="${model}",source="call"\\} 2`))
+  t.strictSame(gateway.missing(), [])
+})
+
+t.test('every wire is spoken by simulated servers', async (t) => {
+  const wires = [
+    ['vllm', 'vllm', 'vllm'],
+    ['systemone', 'vllm', 'vllm'],
+    ['sglang', 'sglang', 'sglang'],
+    ['systemone', 'sglang', 'sglang'],
+    ['openai', 'openai', 'vllm'],
+    ['choose', 'vllm', 'vllm'],
+  ] as const
+  for (const [wire, backend, engine] of wires) {
+    const { config } = await testModel(t, 1, { engine, policy: 'arithmetic' }, { backend, decide: { wire } })
+    const of = (name: string, options: object) => ({ name, function: 'decision-judge', model: 'it', options })
+    const choice = [
+      { name: 'right', score: 1 },
+      { name: 'wrong', score: -1 },
+    ]
+    const steps = [of('a', {}), of('b', { choice }), of('c', { levels: ['bad', 'fair', 'good'] })]
+    const gateway = await testGateway(t, { it: { models: { it: config }, steps } })
+    const outcomes = await outcomesOf(gateway, 'it', [sampleOf('2 + 2 = 4'), sampleOf('2 + 2 = 5')])
+    const scores = outcomes.map(({ terms }) =>
+      terms.map((term) => term.status === 'scored' && term.score.value),
+    )
+    const name = `${wire} of ${backend}: ${JSON.stringify(scores)}`
+    t.ok(
+      outcomes.every(({ valid }) => valid),
+      name,
+    )
+    t.ok(
+      scores[0]?.every((one, at) => Number(one) > Number(scores[1]?.[at])),
+      name,
+    )
+  }
 })
 
 t.test('steps about the same text share a request, and one refusal fails its own step', async (t) => {

@@ -2,10 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { answerNames, type Decided, type DecisionQuestion } from '../../../src/contract/decision.ts'
+import { systemClock } from '../../../src/core/clock.ts'
 import type { Message } from '../../../src/core/sample/sample.ts'
 import type { AskRequest } from '../../../src/scoring/models/interface/ask.ts'
 import { RenderedMessage } from '../../../src/scoring/models/interface/question-json.ts'
-import { failureOf, judge } from '../../support/models.ts'
+import { configOf, failureOf, judge, question } from '../../support/models.ts'
 import { completion, json, type Script, type Seen } from '../../support/scripted-server.ts'
 import { seeded } from '../../support/seeded.ts'
 
@@ -387,6 +388,30 @@ t.test('more questions than a request takes are sent in several', async (t) => {
     'each has its own answer',
   )
 })
+
+t.test(
+  'an answer is cached for how it was asked: another wire, least mass or revision is another question',
+  async (t) => {
+    const { models, server } = await judge(t, [letters({ A: 0.9, B: 0.05, C: 0.02 })])
+    const ask = (of: typeof models) =>
+      of.ask({
+        ...question({ about, asked: levels }, systemClock.now() + 60_000),
+        ask: 'decide',
+      } as AskRequest)
+    await ask(models)
+    t.equal((await ask(models)).source, 'cache')
+    for (const [at, more] of [
+      { decide: { min_mass: 0.1 } },
+      { revision: '2' },
+      { decide: { wire: 'vllm' } },
+    ].entries()) {
+      const other = models.next({ judge: configOf([server.url], { retry: { max: 0 }, ...more }) })
+      await ask(other).catch(() => {})
+      t.equal(server.seen.length, 2 + at, JSON.stringify(more))
+      await other.close()
+    }
+  },
+)
 
 t.test('questions about different texts never share a request', async (t) => {
   const { ask, server } = await judge(t, [() => ({})], {

@@ -104,6 +104,15 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
     t.equal((await read(scores)).data.length, 2)
     const ranks = await post(`${origin}/rerank`, { model: 'scalar', query: 'a', documents: ['a', 'b'] })
     t.equal((await read(ranks)).results.length, 2)
+    const decided = await post(`${origin}/v1/decisions`, {
+      model: 'pool',
+      input: '2 + 2 = 4',
+      questions: [{ type: 'predicate', instructions: 'It holds.', name: 'a' }],
+    })
+    t.match(await decided.json(), { model: 'served-judge', answers: [{ type: 'predicate', name: 'a' }] })
+    const questions = { right: { type: 'noul', instructions: 'Does it hold?' } }
+    const asked = await post(`${origin}/v1/systemone`, { model: 'pool', state: '2 + 2 = 4', questions })
+    t.match(await asked.json(), { model: 'served-judge', answers: { right: { noul: Number } } })
   })
 
   await t.test('errors of servers are passed on unchanged', async (t) => {

@@ -16,7 +16,7 @@ import type {
 import { isRole, questionFault } from '../../../contract/question.ts'
 import { checkedSteps } from '../../../contract/steps.ts'
 import type { FailureKind, Json, Score } from '../../../core/sample/sample.ts'
-import { readPointer } from '../../../grading/index.ts'
+import { readPointer } from '../../../grading/json/pointer.ts'
 import type { CallRow } from '../function-host.ts'
 
 /** The rules for a hook's verdicts. */

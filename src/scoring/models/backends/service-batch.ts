@@ -3,7 +3,7 @@
 import type { ServiceBatch, ServiceRequest } from '../../../contract/index.ts'
 import { memoizeByObject } from '../../../core/memoize.ts'
 import type { Json } from '../../../core/sample/sample.ts'
-import { type Pointer, readPointer, valueAt } from '../../../grading/index.ts'
+import { type Pointer, readPointer, valueAt } from '../../../grading/json/pointer.ts'
 import { isObject, malformedReply } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
