@@ -7,8 +7,8 @@ export interface SentByTrainer {
   readonly turns: boolean
   /** Whether its requests can say which answers are one group, or hold whole groups. */
   readonly groups: boolean
-  /** Whether a reward learns of the prompt's images, if only that there are some. */
-  readonly images: boolean
+  /** When a reward does not even learn that the prompt has images. null: it always does. */
+  readonly withoutImages: string | null
   /** When it trains with 0 where the gateway gave no number. null: never. */
   readonly zeroWhen: string | null
   /** The lowest reward that it keeps: what is below arrives as this. */
@@ -19,7 +19,7 @@ const messages: SentByTrainer = {
   withoutPrompt: null,
   turns: true,
   groups: false,
-  images: true,
+  withoutImages: null,
   zeroWhen: null,
   lowest: Number.NEGATIVE_INFINITY,
 }
@@ -37,7 +37,7 @@ export const sentByTrainers = {
     ...text,
     withoutPrompt: 'unless the ground truth is a JSON object with `prompt`',
     groups: true,
-    images: false,
+    withoutImages: 'ever',
   },
   'eval-protocol': { ...messages, zeroWhen: 'its get_trl_adapter takes each error for 0' },
   'llama-factory': decoded,
@@ -47,13 +47,13 @@ export const sentByTrainers = {
   'open-instruct': {
     ...text,
     withoutPrompt: 'ever',
-    images: false,
+    withoutImages: 'ever',
     zeroWhen: 'it takes each error for 0',
     lowest: 0,
   },
   openrlhf: decoded,
   rllm: messages,
-  skyrl: { ...text, images: false },
+  skyrl: { ...text, withoutImages: 'ever' },
   slime: samples,
   tinker: batches,
   trl: batches,
@@ -62,7 +62,7 @@ export const sentByTrainers = {
     ...text,
     withoutPrompt: 'to a function, without `extra_info.prompt` or `question`',
     groups: true,
-    images: false,
+    withoutImages: 'to a function (its reward manager sends them)',
   },
 } as const satisfies Readonly<Record<string, SentByTrainer>>
 

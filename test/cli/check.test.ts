@@ -438,6 +438,7 @@ t.test('--trainer warns about each reward that a trainer would turn into a numbe
   t.match(await warned('skyrl'), [
     /^seen, step q \(yes-no-judge\): shows the prompt's images, and skyrl sends none, so/,
   ])
+  t.match(await warned('verl'), [/sends none to a function \(its reward manager sends them\), so a prompt/])
   t.match(await warned('areal'), [
     /^seen: asks a judge, and AReaL's own workflows train with 0/,
     /^text: asks a judge/,

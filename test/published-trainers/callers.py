@@ -104,8 +104,8 @@ def llama_factory() -> Call:
     from test_llama_factory import asked
 
     def call(url: str, reward: str, truth: str | None) -> Any:
-        # It sends no ground truth. The gateway looks it up by the question, and knows one of two.
-        question = QUESTION if truth else "9+9?"
+        # It sends no ground truth. The gateway looks it up by the question.
+        question = {ANSWER: QUESTION, None: "9+9?"}.get(truth, "3+3?")
         return asked(url, reward, (question, ANSWER))[0]
 
     return call

@@ -34,11 +34,11 @@ export async function trainerWarnings(
     if (step.ask === null) continue
     if (sent.withoutPrompt !== null && (await showsPrompt(step, functions)))
       found.push(
-        `${where}: asks about the prompt, and ${trainer} sends none${when(sent)}; let the ground truth carry the question as rm_prompt`,
+        `${where}: asks about the prompt, and ${trainer} sends none${when(sent.withoutPrompt)}; let the ground truth carry the question as rm_prompt`,
       )
-    if (!sent.images && sent.withoutPrompt !== 'ever' && (await showsImages(step, functions)))
+    if (sent.withoutImages !== null && sent.withoutPrompt !== 'ever' && (await showsImages(step, functions)))
       found.push(
-        `${where}: shows the prompt's images, and ${trainer} sends none, so a prompt with images is judged by its text alone`,
+        `${where}: shows the prompt's images, and ${trainer} sends none${when(sent.withoutImages)}, so a prompt with images is judged by its text alone`,
       )
     if (sent.turns && (await hidesTurns(step, functions)))
       found.push(
@@ -91,8 +91,7 @@ function chosenNumber({ onInvalid }: Plan, settings: TrainerSettings | undefined
   return onInvalid.kind === 'group_mean' ? onInvalid.fallback : null
 }
 
-const when = ({ withoutPrompt }: SentByTrainer): string =>
-  withoutPrompt === 'ever' ? '' : ` ${withoutPrompt}`
+const when = (without: string): string => (without === 'ever' ? '' : ` ${without}`)
 
 const bare: Sample = {
   id: 'check',
