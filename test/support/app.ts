@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import { createApp } from '../../src/serving/http/app.ts'
-import { openQueue, type QueueOptions } from '../../src/serving/queue/queue.ts'
+import { figuresOf } from '../../src/serving/queue/figures.ts'
+import { openQueue, type QueueOptions, type RolloutQueue } from '../../src/serving/queue/queue.ts'
 import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import { testGateway } from './gateway.ts'
 
@@ -14,7 +15,9 @@ export async function testApp(
   env: Readonly<Record<string, string>> = {},
   queueParts: Partial<QueueOptions> = {},
 ): Promise<FastifyInstance> {
+  let queue: RolloutQueue | null = null
   const metrics = openMetrics({
+    queue: () => (queue ? figuresOf(queue) : null),
     version: 'test',
     inFlight: () => gateway.inFlight,
     models: () => gateway.models(),
@@ -23,7 +26,7 @@ export async function testApp(
     stalls: () => gateway.stalls(),
   })
   const gateway = await testGateway(t, rewards, { events: metrics, env })
-  const queue = await openQueue({ gateway, clock: systemClock, ...queueParts })
+  queue = await openQueue({ gateway, clock: systemClock, events: metrics.queue, ...queueParts })
   const app = await createApp({ gateway, metrics, bodyLimit, queue })
   // Closed by the test, it ends as a server does.
   app.addHook('onClose', async () => {

@@ -13,6 +13,7 @@ import {
   observedRooms,
   openObservedGateway,
 } from '../../serving/observed-gateway.ts'
+import { figuresOf } from '../../serving/queue/figures.ts'
 import { openQueue, type RolloutQueue } from '../../serving/queue/queue.ts'
 import { LiveView } from '../../serving/telemetry/live/live.ts'
 import { shownText } from '../../serving/telemetry/live/shown-row.ts'
@@ -57,9 +58,11 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     models: () => gateway.models(),
     sandboxes: () => gateway.sandboxes(),
     runs: () => gateway.runs(),
+    queue: () => (queue ? figuresOf(queue) : null),
     stalls: () => gateway.stalls(),
   })
   let log: Log | null = null
+  let queue: RolloutQueue | null = null
   let opened: ObservedGateway | null = null
   const clock = options.clock ?? systemClock
   const guard = new ListenerGuard(clock, {
@@ -121,9 +124,9 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const { listen, limits } = gateway.settings
   const place = { host: options.host ?? listen.host, port: options.port ?? listen.port }
   let app: Awaited<ReturnType<typeof createApp>>
-  let queue: RolloutQueue | null = null
   try {
-    queue = await openQueue({ gateway, clock, events: queueLog(() => log) })
+    const events = { ...queueLog(() => log), committed: metrics.queue.committed }
+    queue = await openQueue({ gateway, clock, events })
     app = await createApp({
       gateway,
       metrics,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../core/errors.ts'
 import { noJsonLimits } from '../../core/json/limits.ts'
 import { JsonLimitError, parseJsonBytes } from '../../core/json/text.ts'
-import { turnFor } from '../../core/slices.ts'
+import { turnFor, turnForOne } from '../../core/slices.ts'
 import { fieldProblem, innermost } from '../../trainers/issues.ts'
 import { rolloutBody, submissionOf, uidPattern } from '../queue/envelope.ts'
 import type { RolloutQueue } from '../queue/queue.ts'
@@ -40,7 +40,7 @@ export async function submitLines(
   }
   const submitted: Promise<object>[] = []
   for (const line of lines) {
-    const turn = turnFor(line.bytes.length)
+    const turn = turnFor(line.bytes.length) ?? turnForOne()
     if (turn !== null) await turn
     const read = await submissionIn(line.bytes, maxValues, queue.settings.deadline_s)
     if (read instanceof GatewayError) submitted.push(Promise.resolve(refused(line, null, read)))

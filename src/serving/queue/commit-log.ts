@@ -45,6 +45,9 @@ export interface LogOptions {
 
 /** A failed commit is tried again after this time, if it has records that must be written. */
 const retryMs = 1000
+/** What one commit writes at most, so that it does not block the event loop; the rest follows at once. */
+const commitRecords = 1024
+const commitBytes = 4 * 1024 * 1024
 const writeFlags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY
 
 export const segmentName = (segment: number): string => `${String(segment).padStart(10, '0')}.log`
@@ -71,6 +74,7 @@ export async function syncFolder(folder: string): Promise<void> {
 export class CommitLog {
   readonly #options: LogOptions
   readonly #sizes = new Map<number, number>()
+  #bytes = 0
   #next: number
   #number: number
   #file: { readonly handle: FileHandle; readonly segment: number } | null = null
@@ -82,16 +86,14 @@ export class CommitLog {
   /** `sizes`: the bytes of the segments that exist; `number`: of the next record. */
   constructor(options: LogOptions, sizes: ReadonlyMap<number, number>, number: number) {
     this.#options = options
-    for (const [segment, bytes] of sizes) this.#sizes.set(segment, bytes)
+    for (const [segment, bytes] of sizes) this.#setSize(segment, bytes)
     this.#next = Math.max(0, ...sizes.keys()) + 1
     this.#number = number
   }
 
   /** Bytes of all files. */
   get bytes(): number {
-    let sum = 0
-    for (const bytes of this.#sizes.values()) sum += bytes
-    return sum
+    return this.#bytes
   }
 
   /** Finished files with their bytes, oldest first. */
@@ -121,7 +123,7 @@ export class CommitLog {
     this.#cancelTimer?.()
     this.#cancelTimer = null
     await this.#writing
-    if (this.#waiting.length > 0) await this.#write()
+    while (this.#waiting.length > 0 && (await this.#write()));
     for (const { reject } of this.#waiting.splice(0)) reject(new Error('the log is closed'))
     await this.#file?.handle.close()
     this.#file = null
@@ -139,28 +141,42 @@ export class CommitLog {
   async remove(segment: number): Promise<void> {
     if (segment === this.#file?.segment) throw new Error('a file that is written to is not removed')
     await unlink(join(this.#options.folder, segmentName(segment)))
-    this.#sizes.delete(segment)
+    this.#setSize(segment, null)
     await syncFolder(this.#options.folder)
   }
 
+  /** More waits than one commit takes. */
+  get #isBehind(): boolean {
+    return this.#waiting.length >= commitRecords
+  }
+
   #schedule(ms: number): void {
+    const { commitMs } = this.#options
     this.#cancelTimer ??= this.#options.clock.after(ms, () => {
       this.#cancelTimer = null
-      this.#writing ??= this.#write().finally(() => {
+      this.#writing ??= this.#write().then(() => {
         this.#writing = null
-        if (this.#waiting.length > 0 && !this.#isClosed) this.#schedule(this.#options.commitMs)
+        if (this.#waiting.length > 0 && !this.#isClosed) this.#schedule(this.#isBehind ? 0 : commitMs)
       })
     })
   }
 
-  /** One commit. Never rejects. */
-  async #write(): Promise<void> {
+  /** One commit. Returns whether it succeeded; never rejects. */
+  async #write(): Promise<boolean> {
     const { clock, committed } = this.#options
     const taken: Waiting[] = []
-    for (const one of this.#waiting.splice(0))
+    let bytes = 0
+    let count = 0
+    while (count < this.#waiting.length && taken.length < commitRecords && bytes < commitBytes) {
+      const one = this.#waiting[count++] as Waiting
       if (one.isStale?.()) one.resolve(null)
-      else taken.push(one)
-    if (taken.length === 0) return
+      else {
+        taken.push(one)
+        bytes += one.body.length
+      }
+    }
+    this.#waiting.splice(0, count)
+    if (taken.length === 0) return true
     const began = clock.now()
     try {
       const file = await this.#current()
@@ -180,10 +196,11 @@ export class CommitLog {
       await writeAll(file.handle, pieces, from)
       await file.handle.datasync()
       this.#number = first + taken.length
-      this.#sizes.set(file.segment, at)
+      this.#setSize(file.segment, at)
       if (at >= this.#options.segmentBytes) await this.#endFile()
       committed?.(null, at - from, clock.now() - began)
       for (const [index, { resolve }] of taken.entries()) resolve(places[index] as Place)
+      return true
     } catch (error) {
       // After a failed fdatasync nobody knows which bytes are on disk: nothing more is written to this file.
       await this.#abandon()
@@ -192,6 +209,7 @@ export class CommitLog {
       for (const { isKept, reject } of taken) if (!isKept) reject(error)
       this.#waiting.unshift(...kept)
       if (kept.length > 0 && !this.#isClosed) this.#schedule(retryMs)
+      return false
     }
   }
 
@@ -202,14 +220,21 @@ export class CommitLog {
     const handle = await openFile(join(folder, segmentName(segment)), writeFlags, 0o640)
     this.#next += 1
     this.#file = { handle, segment }
-    this.#sizes.set(segment, 0)
+    this.#setSize(segment, 0)
     const pieces = encodeFrame({ n: this.#number, ...opening() }, new Uint8Array())
     await writeAll(handle, pieces, 0)
     await handle.datasync()
     await syncFolder(folder)
     this.#number += 1
-    this.#sizes.set(segment, pieces[0].length)
+    this.#setSize(segment, pieces[0].length)
     return this.#file
+  }
+
+  /** null: the file has gone. */
+  #setSize(segment: number, bytes: number | null): void {
+    this.#bytes += (bytes ?? 0) - (this.#sizes.get(segment) ?? 0)
+    if (bytes === null) this.#sizes.delete(segment)
+    else this.#sizes.set(segment, bytes)
   }
 
   async #endFile(): Promise<void> {
@@ -233,7 +258,7 @@ export class CommitLog {
     await file.handle.close().catch(() => {})
     if (bytes > 0) return
     // Not even its first record was written.
-    this.#sizes.delete(file.segment)
+    this.#setSize(file.segment, null)
     await unlink(join(this.#options.folder, segmentName(file.segment))).catch(() => {})
   }
 }

@@ -4,6 +4,7 @@ import { mkdir, type open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { eachInSlices } from '../../core/slices.ts'
 import { reasonOf } from '../../core/system-error.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { GatewaySettings } from '../../scoring/plan/gateway-config.ts'
@@ -175,6 +176,11 @@ export class RolloutQueue {
     return sum
   }
 
+  /** The last write failed. */
+  get isDiskFailing(): boolean {
+    return this.#isFailing
+  }
+
   get credits(): Credits {
     const { max_rollouts, max_bytes } = this.settings
     const unfinished = this.unfinished + this.#arriving.rollouts
@@ -218,25 +224,26 @@ export class RolloutQueue {
     const store = this.#runs.get(run)
     if (!store) return 0
     const { state } = store
-    const candidates = uid === undefined ? [...state.pending] : [state.rollouts.get(uid)?.pending ?? null]
-    const matching = candidates.filter(
-      (pending): pending is Pending =>
-        pending !== null &&
-        !pending.isOver &&
-        (group === undefined || pending.head.group === group) &&
-        (policyBelow === undefined || isBelow(pending.head.policy, policyBelow)),
-    )
-    const finals = matching.map((pending) => {
-      const done = store.finish(pending, 'cancelled', nativeResultText(unscored(pending, cancelled)))
+    const named = state.rollouts.get(uid ?? '')?.pending
+    const candidates = uid === undefined ? [...state.pending] : named ? [named] : []
+    const matches = ({ isOver, head }: Pending): boolean =>
+      !isOver &&
+      (group === undefined || head.group === group) &&
+      (policyBelow === undefined || isBelow(head.policy, policyBelow))
+    const finals: Promise<void>[] = []
+    const cancelling = eachInSlices(candidates.length, (index) => {
+      const pending = candidates[index] as Pending
+      if (!matches(pending)) return
+      finals.push(store.finish(pending, 'cancelled', nativeResultText(unscored(pending, cancelled))))
       this.scheduler.drop(pending, false)
-      return done
     })
+    if (cancelling !== null) await cancelling
     try {
       await Promise.all(finals)
     } catch (error) {
       throw diskFailed(error)
     }
-    return matching.length
+    return finals.length
   }
 
   /** Calls `wake` after each new run. The returned function ends that. */

@@ -26,6 +26,8 @@ export interface ObservedGateway {
   endZygotes(): void
   /** POSTs JSON; the status. */
   post(path: string, body: object, key?: keyof typeof keys): Promise<number>
+  /** Submits a rollout; the status. */
+  submit(run: string, uid: string, body: object): Promise<number>
   /** Writes a reward's config beside the others. */
   write(name: string, config: object): void
   close(): Promise<void>
@@ -54,6 +56,7 @@ export async function startObserved(): Promise<ObservedGateway> {
     ...more,
   })
   write('gateway', {
+    queue: { folder: './queue' },
     models: {
       judge: {
         model: 'judge',
@@ -129,6 +132,20 @@ export async function startObserved(): Promise<ObservedGateway> {
     if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}`)
     await setTimeout(200)
   }
+  const send = async (
+    method: string,
+    path: string,
+    body: object,
+    key: keyof typeof keys,
+  ): Promise<number> => {
+    const response = await fetch(`http://${target}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${keys[key]}` },
+      body: JSON.stringify(body),
+    })
+    await response.arrayBuffer()
+    return response.status
+  }
   return {
     target,
     judges: [a, b, wrong],
@@ -142,15 +159,8 @@ export async function startObserved(): Promise<ObservedGateway> {
             process.kill(Number(pid), 'SIGKILL')
     },
     write,
-    async post(path, body, key = 'trainer') {
-      const response = await fetch(`http://${target}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${keys[key]}` },
-        body: JSON.stringify(body),
-      })
-      await response.arrayBuffer()
-      return response.status
-    },
+    post: (path, body, key = 'trainer') => send('POST', path, body, key),
+    submit: (run, uid, body) => send('PUT', `/v1/runs/${run}/rollouts/${uid}`, body, 'trainer'),
     async close() {
       child.kill('SIGTERM')
       await ended

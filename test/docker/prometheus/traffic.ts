@@ -67,13 +67,14 @@ const program = {
 }
 
 /** A little of everything that rates need to go on, until `isOver`. */
-export async function keepGoing({ post }: ObservedGateway, isOver: () => boolean): Promise<void> {
+export async function keepGoing({ post, submit }: ObservedGateway, isOver: () => boolean): Promise<void> {
   for (let at = 0; !isOver(); at++) {
     const samples = Array.from({ length: 16 }, (_, row) => ({ response: row % 2 ? '1' : `${at} ${row}` }))
     for (const reward of ['judged', 'open', 'broken', 'decided'])
       await post('/v1/score', { reward, samples, run: 'steady' })
     await post('/v1/score', { reward: 'fusion-programs', samples: [program, program] })
     await post('/wire/openrlhf/open', { query: ['p1'], prompts: ['p'] })
+    await submit('steady', `rollout-${at}`, { reward: 'open', sample: { response: String(at) } })
     await post('/v1/score', { reward: 'open', samples }, 'burst')
     await new Promise((resolve) => setTimeout(resolve, 200))
   }

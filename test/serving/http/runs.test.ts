@@ -120,6 +120,18 @@ t.test('a rollout is accepted once and its reward is read once, by cursor', asyn
   t.match((await finals(3))[2], { uid: 'u3', state: 'invalid', result: { id: 'own', reward: null } })
 })
 
+t.test('metrics say what is in the queue', async (t) => {
+  const { put, finals, app } = await worldOf(t)
+  await put('u', rule('4'))
+  await put('g', { reward: 'ranked', sample: { response: 'x', group_id: 'g', group_size: 2 } })
+  await finals(1)
+  const { body } = await app.inject({ method: 'GET', url: '/metrics' })
+  t.match(body, /reward_gateway_queue_unfinished\{run="a"\} 1\n/)
+  t.match(body, /reward_gateway_queue_finals_total\{run="a"\} 1\n/)
+  t.match(body, /reward_gateway_queue_commit_duration_seconds_count [2-9]\n/)
+  t.match(body, /reward_gateway_queue_disk_failing 0\n/)
+})
+
 t.test('a batch: one bad line does not cost the others', async (t) => {
   const { lines, finals } = await worldOf(t)
   const { status, json } = await lines([

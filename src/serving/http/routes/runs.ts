@@ -226,10 +226,11 @@ function linesOf(
     number += 1
     const last = bytes[end - 1] === 0x0d ? end - 1 : end
     if (last > from) lines.push({ number, bytes: bytes.subarray(from, last) })
-    if (lines.length > most)
+    // Blank lines are counted, too: looking for the next one costs as much.
+    if (number > most)
       throw new GatewayError(
         'RG_REQUEST_TOO_LARGE',
-        `a request may contain at most ${most} rollouts (limits.max_samples)`,
+        `a request may have at most ${most} lines (limits.max_samples)`,
       )
     from = end + 1
   }

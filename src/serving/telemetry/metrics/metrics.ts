@@ -12,6 +12,7 @@ import type { RecordEvents } from '../record/record.ts'
 import type { RunStalls } from '../stalls.ts'
 import { type Exposition, openExposition } from './exposition.ts'
 import { type Instruments, overheadBuckets, secondBuckets } from './instruments.ts'
+import { type QueueFigures, type QueueMetrics, queueMetrics } from './queue-metrics.ts'
 import {
   canaryMetrics,
   engineMetrics,
@@ -32,6 +33,7 @@ export interface Metrics extends Omit<Exposition, 'make'> {
   readonly canary: CanaryEvents
   readonly reloads: ReloadMetrics
   readonly requests: RequestMetrics
+  readonly queue: QueueMetrics
   /** Counts an error that a listener or callback threw. */
   readonly listenerFailed: (listener: string) => void
 }
@@ -48,6 +50,8 @@ interface Sources {
   runs?(): readonly WatchedRun[]
   /** What the training steps of each run waited for. */
   stalls?(): readonly RunStalls[]
+  /** null: there is no queue. */
+  queue?(): QueueFigures | null
 }
 
 /** Opens a separate registry with the process's default metrics and the gateway's; `close` empties it. */
@@ -84,6 +88,7 @@ export function metricsBy(make: Instruments, sources: Sources): Omit<Metrics, 'e
     canary: canaryMetrics(make),
     reloads: reloadMetrics(make),
     requests: requestMetrics(make),
+    queue: queueMetrics(make, () => sources.queue?.() ?? null),
     listenerFailed: listenerMetrics(make),
   }
 }
