@@ -1,17 +1,10 @@
 import { type ZodType, z } from 'zod'
-import type { AnsweredCall, Sample, Score } from '../core/sample/sample.ts'
-import type { AskName, Asks, Reply } from './asks.ts'
+import type { Score } from '../core/sample/sample.ts'
+import type { AskName, Asks, Generation, Reply } from './asks.ts'
 import type { Execution, ExecutionResult } from './execution.ts'
 import type { Thinking } from './final-answer.ts'
-
-/** Lowest and highest legal score, inclusive. Infinite ends are allowed; a score itself is always finite. */
-export type Range = readonly [low: number, high: number]
-
-/**
- * A function's result for a row. `null` from a rule: it does not apply. `null` from `rm_postprocess`: no
- * readable verdict.
- */
-export type Verdict = number | Score | null
+import type { Finding, PartQuestions } from './questions.ts'
+import type { Range, Row, Verdict } from './row.ts'
 
 /**
  * Throw this if a rule's step budget is spent. The sample fails as `rule_timeout` and gets no score.
@@ -31,41 +24,8 @@ export class RuleTimeout extends Error {
   override readonly name = 'RuleTimeout' as const
 }
 
-/** An option: `published` behaves as the published code that it came from, faults included; `strict` has none of them. */
-export const mode = z.enum(['strict', 'published']).default('strict')
-
-export type Mode = z.infer<typeof mode>
-
-/** An option of rules about form: `all` reads every turn of the assistant, `final` only the last one. */
-export const scope = z.enum(['all', 'final']).default('all')
-
-export type Scope = z.infer<typeof scope>
-
-/** The result of a finished step that this step names in `after`. */
-export interface Earlier {
-  /** `null`: the step gave a text, or it has no score for this row. */
-  readonly score: Score | null
-  /** The judge's replies, one per draw. */
-  readonly texts: readonly string[]
-}
-
-/** The argument of a reward function: parsed, frozen, and identical for every draw. */
-export interface Row<T = unknown, O = unknown> {
-  /**
-   * The rollout. All of its text is untrusted. A function of your own always finds `turns` and `toolCalls` in it, as
-   * `turnsOf` and `toolCallsOf` give them.
-   */
-  readonly sample: Sample & { readonly toolCalls?: readonly AnsweredCall[] }
-  /** The ground truth as the function's `truth` parsed it. */
-  readonly truth: T
-  /** The step's options, with defaults. */
-  readonly options: O
-  /** Results of earlier steps, by step name. */
-  readonly earlier: Readonly<Record<string, Earlier>>
-}
-
 /** What every reward function declares besides its hooks. */
-interface Declaration<T, O> {
+export interface Declaration<T, O> {
   /**
    * Parses the ground truth. A row that it rejects fails as `bad_sample` and is never scored. Use
    * `z.unknown()` if the function needs none.
@@ -146,6 +106,27 @@ interface AsksList<A extends AskName, T, O> extends Asking<A, O> {
   rm_postprocess(answer: Asks[A]['answer'], rows: readonly Row<T, O>[]): readonly Verdict[] | null
 }
 
+export interface AsksQuestions<T, O> extends Asking<'generate', O> {
+  /** The questions about a row. A number is a verdict without a call. */
+  rm_preprocess(row: Row<T, O>): PartQuestions | number
+  /** One score for each that question `at` promises. `null`: not readable; in place of all: none is. */
+  rm_postprocess(answer: Generation, row: Row<T, O>, at: number): readonly Verdict[] | null
+  /**
+   * The verdict from what was found, question by question. Also called before each later stage; `undefined` there asks
+   * that stage. `null`: there is none, and the row fails for what is missing.
+   */
+  combine(found: readonly (readonly Finding[])[], row: Row<T, O>): Verdict | undefined
+}
+
+export interface AsksGroupQuestions<T, O> extends Asking<'generate', O> {
+  /** The questions about all answers to one prompt. Their order depends on the answers only. */
+  rm_preprocess(rows: readonly Row<T, O>[]): PartQuestions
+  /** One score for each that question `at` promises: one a row, unless it says so. `null`: as for a row. */
+  rm_postprocess(answer: Generation, rows: readonly Row<T, O>[], at: number): readonly Verdict[] | null
+  /** One verdict per row. As for a row; `null` for a row: it fails for what is missing. */
+  combine(found: readonly (readonly Finding[])[], rows: readonly Row<T, O>[]): readonly Verdict[] | undefined
+}
+
 interface RunsProgram<T, O> {
   /** The program and its cases. A number or a score is a verdict without a run. */
   rm_preprocess(row: Row<T, O>): Execution | number | Score
@@ -167,16 +148,29 @@ export type PairReward<A extends AskName = AskName, T = unknown, O = unknown> = 
 export type ListReward<A extends AskName = AskName, T = unknown, O = unknown> = Definition<'list', T, O> &
   AsksList<A, T, O>
 
+/** Asks a model several questions about each row, and combines what they say. */
+export type QuestionsReward<T = unknown, O = unknown> = Definition<'questions', T, O> & AsksQuestions<T, O>
+/** Asks a model several questions about all answers to a prompt. */
+export type GroupQuestionsReward<T = unknown, O = unknown> = Definition<'group-questions', T, O> &
+  AsksGroupQuestions<T, O>
 /** Runs a program of each row in a sandbox. */
 export type ProgramReward<T = unknown, O = unknown> = Definition<'program', T, O> & RunsProgram<T, O>
 
 /** What a file in reward-functions/ exports. */
-export type RewardFunction = Rule | GroupRule | ModelReward | PairReward | ListReward | ProgramReward
-/** How the engine calls a function: by row, group, pair, list or program. */
+export type RewardFunction =
+  | Rule
+  | GroupRule
+  | ModelReward
+  | PairReward
+  | ListReward
+  | QuestionsReward
+  | GroupQuestionsReward
+  | ProgramReward
+/** How the engine calls a function: by row, group, pair, list, questions or program. */
 export type FunctionKind = RewardFunction['kind']
 
 /** An object without keys: reading an undeclared option is a type error. */
-type None = Record<never, never>
+export type None = Record<never, never>
 
 /**
  * Defines a reward that code computes from one answer. It has no model, clock or network, and runs in a
@@ -329,7 +323,8 @@ export function defineProgramReward<T, O = None>(
   return { ...reward, ...completed('program', reward) }
 }
 
-function completed<K extends FunctionKind, T, O>(
+/** A declaration with its defaults. Throws TypeError for mistakes that a compiler would find. */
+export function completed<K extends FunctionKind, T, O>(
   kind: K,
   { truth, options, range, parts }: Declaration<T, O>,
 ): Definition<K, T, O> {

@@ -36,24 +36,19 @@ export {
   definePairReward,
   defineProgramReward,
   defineRule,
-  type Earlier,
   type FunctionKind,
+  type GroupQuestionsReward,
   type GroupRule,
   type ListReward,
-  type Mode,
   type ModelReward,
-  mode,
   type PairReward,
   type ProgramReward,
-  type Range,
+  type QuestionsReward,
   type RewardFunction,
-  type Row,
   type Rule,
   RuleTimeout,
-  type Scope,
-  scope,
-  type Verdict,
 } from './define.ts'
+export { defineGroupQuestionsReward, defineQuestionsReward } from './define-questions.ts'
 export type {
   CaseEnd,
   CaseInput,
@@ -74,6 +69,7 @@ export {
   judgeTemplate,
   type TokenBudgets,
 } from './judge-prompt.ts'
+export { type Mode, mode, type Scope, scope } from './modes.ts'
 export {
   BadSample,
   type ChatPrompt,
@@ -88,7 +84,9 @@ export {
   QuestionError,
 } from './prompt.ts'
 export { conversation, lastUserText, questionText, questionWithImages } from './question.ts'
+export type { Finding, PartQuestion, PartQuestions } from './questions.ts'
 export { policyTexts, toolCallsOf, transcript, turnsOf } from './rollout.ts'
+export type { Earlier, Range, Row, Verdict } from './row.ts'
 export type { TranscriptOptions } from './shown-turn.ts'
 export {
   aggregateSteps,

@@ -4,7 +4,6 @@ import { holdsImage } from '../core/sample/image.ts'
 import { isWordless, type Json, type Message, type Sample, type ToolCall } from '../core/sample/sample.ts'
 import type { AskName, Asks, ServiceRequest } from './asks.ts'
 import { type Decision, decisionTexts } from './decision.ts'
-import type { Row } from './define.ts'
 import {
   BadSample,
   type ChatPrompt,
@@ -14,6 +13,7 @@ import {
   prompt,
   QuestionError,
 } from './prompt.ts'
+import type { Row } from './row.ts'
 import { shownTurn } from './shown-turn.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** What a reward function reads of a rollout: its turns, its tool calls, and all of it as a judge may read it. */
 import { type AnsweredCall, isBlank, type Message, type Sample } from '../core/sample/sample.ts'
-import type { Scope } from './define.ts'
+import type { Scope } from './modes.ts'
 import { messagesWithoutText } from './question.ts'
 import { shownTurn, type TranscriptOptions } from './shown-turn.ts'
 

@@ -4,11 +4,12 @@
  */
 import type { Json, Sample, Score } from '../core/sample/sample.ts'
 import type { AskName, Asks } from './asks.ts'
-import type { Earlier, ModelReward, Range, Row, Rule, Verdict } from './define.ts'
+import type { ModelReward, Rule } from './define.ts'
 import { BadSample } from './prompt.ts'
 import { lastUserText, marker, questionFault, questionTexts, withMarker } from './question.ts'
 import { breaksCase, type RegressionCase } from './regression-cases.ts'
 import { shownSample } from './rollout.ts'
+import type { Earlier, Range, Row, Verdict } from './row.ts'
 
 export { type RegressionCase, regressionCases } from './regression-cases.ts'
 

@@ -18,6 +18,7 @@ for (const page of [
   'recipes/nemo-gym-resources',
   'recipes/npg-muse',
   'recipes/rider',
+  'recipes/rubrics',
   'recipes/service',
   'recipes/short-answers',
   'recipes/step-rewards',

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type RewardFunction, RuleTimeout, type Verdict } from '../../src/contract/index.ts'
+import { type Finding, type RewardFunction, RuleTimeout, type Verdict } from '../../src/contract/index.ts'
 import { type RowParts, row } from '../../src/contract/testing.ts'
 import type { Texts } from './texts.ts'
 
@@ -222,6 +222,15 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
   'llama-guard': { rows: [{ prompt: 'q' }], pieces: ['safe', 'un', '\n', 'S1', ',', 'S14'] },
   'rider-judge': { rows: [{}], pieces: ['{"维度一": 1', '"有害性": 1', '维度二: 0}', ','] },
   'consistency-judge': { rows: [{}], pieces: ['"Thought与Response一致性": 1', '{', '}', ','] },
+  'rubric-judge': {
+    rows: [
+      { groundTruth: [{ text: 'Names it', must: true }] },
+      { groundTruth: { rubrics: [{ criterion: 'x', points: -3 }] }, options: { reasons: true, clip: false } },
+      { groundTruth: [{ text: 'x', scale: [0, 3] }, { text: 'y' }], options: { ask: 'all' } },
+      { groundTruth: [{ text: 'x' }], options: { ask: 'overall' } },
+    ],
+    pieces: ['yes', 'no', '7', '{"c1": ', '"c2": ', '"yes"', '"3"', '}', '{"reason": "x", "verdict": ', ', '],
+  },
   'tool-call': { rows: [{ groundTruth: call }], pieces: [call] },
   'text-similarity': {
     rows: ['rouge_l', 'sacrebleu', 'chrf++', 'ter'].map((metric) => ({
@@ -294,6 +303,26 @@ function judgeOf(fn: RewardFunction, parts: RowParts): ((text: string) => string
           .rm_postprocess(answer(text), [built, built])
           ?.map(wrong)
           .find((said) => said !== null) ?? null
+    if (fn.kind === 'questions' || fn.kind === 'group-questions')
+      return (text) => {
+        const found = (
+          fn.kind === 'questions'
+            ? fn.rm_postprocess(answer(text), rowOf(text), 0)
+            : fn.rm_postprocess(answer(text), [rowOf(text), built], 0)
+        )?.map((score): Finding => {
+          if (score === null) return { status: 'missing', kind: 'judge_unparseable' }
+          return {
+            status: 'scored',
+            score: typeof score === 'number' ? { value: score } : score,
+            draws: 1,
+            spread: 0,
+          }
+        })
+        if (!found) return null
+        if (fn.kind === 'questions') return wrong(fn.combine([found], rowOf(text)) ?? null)
+        const all = fn.combine([found], [rowOf(text), built]) ?? []
+        return all.map(wrong).find((said) => said !== null) ?? null
+      }
     if (fn.kind === 'program' || fn.ask !== 'generate') return null
     return (text) => {
       fn.rm_preprocess(rowOf(text))

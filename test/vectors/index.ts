@@ -6,6 +6,7 @@ import { mathVerifyVectors } from './math-verify.ts'
 import { npgMuseVectors } from './npg-muse.ts'
 import { npgMuseEvaluation } from './npg-muse-eval.ts'
 import { qaVectors } from './qa-f1.ts'
+import { rubricVectors } from './rubric.ts'
 import { textMetrics } from './text-metrics.ts'
 import { toolCalls } from './tool-call.ts'
 import type { Adapter } from './vector.ts'
@@ -24,6 +25,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   'npg-muse': npgMuseVectors,
   'npg-muse-eval': npgMuseEvaluation,
   'qa-f1': qaVectors,
+  rubric: rubricVectors,
   'text-metrics': textMetrics,
   'tool-call': toolCalls,
   'verl-with-rms': verlWithRms,

@@ -152,6 +152,20 @@ export function readJson(text: string, maxDepth = 900): JsonReading | null {
   return readWith(text, maxDepth, readNumber)
 }
 
+/** Reads the JSON value that begins at `from`, whatever follows it. `end`: behind its last character. null: none begins there. */
+export function readJsonAt(
+  text: string,
+  from: number,
+  maxDepth: number,
+): { readonly value: JsonValue; readonly end: number } | null {
+  try {
+    return new Reader(text, maxDepth, readNumber, from).first()
+  } catch (error) {
+    if (error instanceof NotJson) return null
+    throw error
+  }
+}
+
 /** Like readJson, but with exact numbers. Also null for an exponent with more than 15 digits. */
 export function readExactJson(text: string, maxDepth: number): JsonReading<ExactJson> | null {
   return readWith(text, maxDepth, readExact)
@@ -201,15 +215,21 @@ const readExact: NumberReader<number | ExactNumber> = ([whole, , , exponent]) =>
 class Reader<N> {
   repeatedKeys = false
   constants = false
-  private at = 0
+  private at: number
   private readonly text: string
   private readonly maxDepth: number
   private readonly numberOf: NumberReader<N>
 
-  constructor(text: string, maxDepth: number, numberOf: NumberReader<N>) {
+  constructor(text: string, maxDepth: number, numberOf: NumberReader<N>, from = 0) {
     this.text = text
     this.maxDepth = maxDepth
     this.numberOf = numberOf
+    this.at = from
+  }
+
+  first(): { readonly value: JsonOf<N | number>; readonly end: number } {
+    const value = this.value(this.maxDepth)
+    return { value, end: this.at }
   }
 
   whole(): JsonOf<N | number> {

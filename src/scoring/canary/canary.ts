@@ -4,7 +4,7 @@
  * correctly again.
  */
 
-import type { Failure, Sample } from '../../core/sample/sample.ts'
+import type { Failure, Sample, Term } from '../../core/sample/sample.ts'
 import { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { StepContext } from '../engine/context.ts'
 import type { EngineParts } from '../engine/engine.ts'
@@ -12,6 +12,7 @@ import { Gates } from '../engine/gate.ts'
 import { CrossRequestGroups } from '../engine/groups/cross-request-groups.ts'
 import { RequestGroups } from '../engine/groups/request-groups.ts'
 import { judgeQuery } from '../engine/judge/ask.ts'
+import { questionsTerm } from '../engine/judge/questions-step.ts'
 import type { Vote } from '../engine/judge/votes.ts'
 import { rowOf } from '../engine/step.ts'
 import { askedModels, type Plan, type PlanStep } from '../plan/plan.ts'
@@ -144,7 +145,13 @@ function targetsOf(plans: Iterable<Plan>, { probes }: CanarySettings): readonly 
       const own =
         probes.get(step.function.name) ?? (isAsShipped(step) ? shippedProbes[step.function.name] : null)
       // Critiques give no verdict, and a step that reads earlier steps cannot be asked without them.
-      if (!own || step.kind !== 'model' || step.critique || step.after.length > 0) continue
+      if (
+        !own ||
+        (step.kind !== 'model' && step.kind !== 'questions') ||
+        step.critique ||
+        step.after.length > 0
+      )
+        continue
       for (const model of askedModels(step)) {
         const key = `${model}\n${step.identity}\n${JSON.stringify(step.sampling ?? null)}`
         if (!targets.has(key)) targets.set(key, { plan, step, model, probes: own })
@@ -267,10 +274,25 @@ export async function probe(
     hold: () => () => {},
   }
   const row = rowOf(step, sample, [])
+  if (step.kind === 'questions') {
+    const once: PlanStep = { ...step, models: [model], votes: { ...step.votes, n: 1, min: 1 } }
+    return probedTerm(await questionsTerm(context, once, row, instance))
+  }
   const asked = await functions.call({ op: 'preprocess', function: step.function, rows: [row] })
   if (asked.status === 'failed') return asked
   if (asked.status !== 'question') return { status: 'no_call' }
   return readingOf(await judgeQuery(context, step, [row], asked.question).ask({ model, draw: 0, instance }))
+}
+
+function probedTerm(term: Term): Probed {
+  if (term.status === 'scored')
+    return term.score.flags?.includes('no_call') || term.score.flags?.includes('refused')
+      ? { status: 'no_call' }
+      : { status: 'verdict', value: term.score.value }
+  if (term.status !== 'failed') return { status: 'no_call' }
+  return term.failure.kind === 'judge_unparseable'
+    ? { status: 'unreadable' }
+    : { status: 'failed', failure: term.failure }
 }
 
 function readingOf(vote: Vote): Probed {

@@ -245,7 +245,8 @@ export class Demand {
         const { model } = share
         share.counter.expected -= counted[index] ?? 0
         let asked = 0
-        for (const place of share.places) asked += askedBy(steps[place] as PlanStep, model, terms[place])
+        for (const place of share.places)
+          asked += askedBy(steps[place] as PlanStep, model, terms[place], share.perRow / share.places.length)
         share.perRow += newest * (asked - share.perRow)
       }
     }
@@ -271,16 +272,17 @@ export class Demand {
   }
 }
 
-/** How many questions a term cost one of its step's models. */
+/** How many questions a term cost one of its step's models. `usual`: where a failure does not say how many were asked. */
 function askedBy(
-  { models, votes }: PlanStep,
+  { models, votes, kind }: PlanStep,
   model: string,
   term: Outcome['terms'][number] | undefined,
+  usual: number,
 ): number {
   if (!term || term.status === 'off') return 0
   if (!models.includes(model))
     return term.status === 'scored' && term.score.flags?.includes('escalated') ? votes.n : 0
-  if (term.status !== 'scored') return votes.n
+  if (term.status !== 'scored') return kind === 'questions' || kind === 'group-questions' ? usual : votes.n
   const { flags } = term.score
   return flags?.includes('no_call') || flags?.includes('refused') ? 0 : term.draws / models.length
 }

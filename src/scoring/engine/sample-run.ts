@@ -5,6 +5,7 @@ import type { StepContext } from './context.ts'
 import { callRoom, drawRoom, type Gate } from './gate.ts'
 import { joinGroup } from './groups/group-step.ts'
 import { judgeTerm } from './judge/ask.ts'
+import { questionsTerm } from './judge/questions-step.ts'
 import { drawsOf } from './judge/votes.ts'
 import { lookupIn, outcomeOf, refusedOutcome } from './outcome.ts'
 import { programTerm } from './program.ts'
@@ -71,6 +72,7 @@ export class SampleRun {
     if (isOverGroup(step)) this.#beginOverGroup(step, at, why, failure)
     else if (failure) this.#finishSoon(at, failedTerm(this.#context, step, failure))
     else if (why) this.#finishSoon(at, skippedTerm(this.#context, step, why))
+    else if (step.kind === 'questions') this.#beginQuestions(step, at)
     else if (gate.enters(room)) this.#beginWithin(step, at, gate, room)
     else this.#beginLater(step, at, gate, room)
   }
@@ -101,6 +103,17 @@ export class SampleRun {
         failure ? failedTerm(context, step, failure) : (term ?? skippedTerm(context, step, why ?? 'skipped')),
         traced,
       ),
+    )
+  }
+
+  /** Its questions take their room when their number is known. */
+  #beginQuestions(step: PlanStep, at: number): void {
+    const traced = traceStep(this.#context, step, this.#sample)
+    const context = traced?.context ?? this.#context
+    const finish = (term: Term): void => this.#finish(at, term, traced)
+    const row = rowOf(step, this.#sample, this.#terms, this.#index)
+    questionsTerm(context, step, row).then(finish, (error: unknown) =>
+      finish(failedTerm(context, step, unforeseen(error))),
     )
   }
 

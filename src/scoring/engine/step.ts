@@ -101,8 +101,8 @@ export const unforeseen = (error: unknown): Failure => ({
 })
 
 /** Whether a step's term depends on all answers of the sample's group. */
-export const isOverGroup = ({ kind }: PlanStep): boolean =>
-  kind === 'group-rule' || kind === 'pair' || kind === 'list'
+export const isOverGroup = ({ kind }: Pick<PlanStep, 'kind'>): boolean =>
+  kind === 'group-rule' || kind === 'pair' || kind === 'list' || kind === 'group-questions'
 
 /** The term of a failed step. Adds the step's name to the failure. */
 export const failedTerm = (context: StepContext, step: PlanStep, failure: Failure): Term => ({

@@ -37,7 +37,8 @@ export function packChunk(chunk: Chunk): ChunkMessage {
   const parcels: (Calls | FunctionJob)[] = []
   let calls: Calls | null = null
   for (const job of chunk) {
-    const row = job.type === 'call' && job.rows.length === 1 ? job.rows[0] : undefined
+    const isPlain = job.type === 'call' && job.at === undefined && job.found === undefined
+    const row = isPlain && job.rows.length === 1 ? job.rows[0] : undefined
     if (job.type !== 'call' || !row) {
       parcels.push(job)
       calls = null

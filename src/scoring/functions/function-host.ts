@@ -1,4 +1,3 @@
-import type { Earlier } from '../../contract/define.ts'
 import type {
   AskName,
   Asks,
@@ -9,6 +8,8 @@ import type {
   Reply,
   Thinking,
 } from '../../contract/index.ts'
+import type { Finding, PartQuestions } from '../../contract/questions.ts'
+import type { Earlier } from '../../contract/row.ts'
 import type { Failure, Json, Sample, Score } from '../../core/sample/sample.ts'
 
 /** What the main thread knows about a function. The executor that loaded it sends this. */
@@ -51,19 +52,29 @@ export interface CallRow {
 
 /** One call of an author's hook. `rows`: one for a rule or a judge, two for a pair, otherwise the whole group. */
 export interface Call {
-  readonly op: 'score' | 'preprocess' | 'postprocess'
+  readonly op: 'score' | 'preprocess' | 'postprocess' | 'combine'
   readonly function: BoundFunction
   readonly rows: readonly CallRow[]
   /** The model's answer, or what became of a program; `postprocess` only. */
   readonly answer?: Asks[AskName]['answer'] | ExecutionResult
+  /** Which of several questions the answer is of. */
+  readonly at?: number
+  /** What was found, question by question; `combine` only. */
+  readonly found?: readonly (readonly Finding[])[]
   /** The request that waits for the result. If it is over before the call begins, the call fails as `cancelled`. */
   readonly request?: { readonly isOver: boolean }
 }
 
-/** `verdicts` has one entry for each row, or one P(a is better) for a pair. null: not applicable, or not readable. */
+/**
+ * `verdicts` has one entry for each row, one P(a is better) for a pair, or the scores of one of several questions, of which
+ * none is readable if there are none. null: not applicable, or not readable.
+ */
 export type CallResult =
   | { readonly status: 'verdicts'; readonly verdicts: readonly (Score | null)[] }
   | { readonly status: 'question'; readonly question: Asks[AskName]['input'] }
+  | { readonly status: 'questions'; readonly questions: PartQuestions }
+  /** `combine` needs the next stage. */
+  | { readonly status: 'undecided' }
   | { readonly status: 'execution'; readonly execution: Execution }
   | { readonly status: 'failed'; readonly failure: Failure }
 

@@ -25,6 +25,7 @@ export const inPlaceFunctions: ReadonlySet<string> = new Set([
   'listwise-judge',
   'numeric-match',
   'pairwise-judge',
+  'rubric-judge',
   'scalar-score',
   'search-em',
   'search-subem',
@@ -36,6 +37,7 @@ export const inPlaceLimit: Readonly<Record<Call['op'], number>> = {
   score: 65_536,
   preprocess: 262_144,
   postprocess: 262_144,
+  combine: 262_144,
 }
 
 /** Time budget in ms of all rules in one turn of the event loop. The threads run the rest. */

@@ -1,11 +1,12 @@
 import { askNames } from '../../contract/asks.ts'
-import type { Execution, FunctionKind, Range, Reply, Thinking } from '../../contract/index.ts'
+import type { Execution, FunctionKind, PartQuestions, Range, Reply, Thinking } from '../../contract/index.ts'
 import { checkedSteps } from '../../contract/steps.ts'
 import type { FailureKind, Json, Score } from '../../core/sample/sample.ts'
 import { listOf, MalformedMessage, objectOf, textOf } from './frames.ts'
 import type { CallResult, CallRow } from './function-host.ts'
 import type { FunctionJob, JobResult } from './job.ts'
 import { checkExecution } from './worker/check-execution.ts'
+import { checkQuestions } from './worker/check-questions.ts'
 import { checkQuestion } from './worker/check-results.ts'
 
 /**
@@ -17,6 +18,8 @@ export type EncodedResult = number | Score | null | readonly (Score | null)[] | 
 /** Any other result; one of the keys says which. */
 interface EncodedOther {
   readonly question?: unknown
+  readonly questions?: unknown
+  readonly undecided?: true
   readonly execution?: unknown
   readonly failed?: readonly [kind: FailureKind, detail: string]
   /** The exception of the author's code. */
@@ -59,6 +62,10 @@ function encodeCall(result: CallResult, error: string | undefined): EncodedResul
       return { failed: [result.failure.kind, result.failure.detail], error }
     case 'question':
       return { question: result.question }
+    case 'questions':
+      return { questions: result.questions }
+    case 'undecided':
+      return { undecided: true }
     case 'execution':
       return { execution: result.execution }
     case 'verdicts': {
@@ -98,6 +105,13 @@ function decodeCall(encoded: unknown, job: Extract<FunctionJob, { type: 'call' }
   const other = objectOf(encoded, 'a result is of unknown kind')
   if (other.value !== undefined) return verdicts([readScore(other)], job)
   if (other.failed !== undefined) return readFailed(other)
+  if (other.undecided === true && job.op === 'combine')
+    return { type: 'called', result: { status: 'undecided' } }
+  if (other.questions !== undefined && job.op === 'preprocess')
+    return {
+      type: 'called',
+      result: { status: 'questions', questions: readQuestions(other.questions, job.rows) },
+    }
   if (other.question === undefined && other.execution === undefined) return null
   if (job.op !== 'preprocess') throw new MalformedMessage('an unexpected question')
   if (other.execution !== undefined)
@@ -108,7 +122,8 @@ function decodeCall(encoded: unknown, job: Extract<FunctionJob, { type: 'call' }
 
 function verdicts(scores: readonly (Score | null)[], job: Extract<FunctionJob, { type: 'call' }>): JobResult {
   // A comparison of two rows has one verdict.
-  if (scores.length !== job.rows.length && !(scores.length === 1 && job.op === 'postprocess'))
+  const isOfPart = job.at !== undefined
+  if (!isOfPart && scores.length !== job.rows.length && !(scores.length === 1 && job.op === 'postprocess'))
     throw new MalformedMessage('not one verdict a row')
   return { type: 'called', result: { status: 'verdicts', verdicts: scores } }
 }
@@ -200,6 +215,14 @@ function readQuestion(
   }
 }
 
+function readQuestions(encoded: unknown, rows: readonly CallRow[]): PartQuestions {
+  try {
+    return checkQuestions(encoded, rows, 1)
+  } catch {
+    throw new MalformedMessage('questions are malformed')
+  }
+}
+
 const isServiceLike = (encoded: unknown): boolean =>
   typeof encoded === 'object' && encoded !== null && 'kind' in encoded && encoded.kind === 'service'
 
@@ -217,6 +240,8 @@ const kinds: readonly unknown[] = Object.keys({
   model: true,
   pair: true,
   list: true,
+  questions: true,
+  'group-questions': true,
   program: true,
 } satisfies Record<FunctionKind, true>)
 const asks: readonly unknown[] = [null, ...askNames]

@@ -102,13 +102,22 @@ export class PooledHost implements FunctionHost {
   }
 
   run(call: Call, done: (result: CallResult) => void): void {
-    const { op, function: bound, rows, answer, request } = call
+    const { op, function: bound, rows, answer, at, found, request } = call
     const { name } = bound
     const { pool, options } = this.#targetOf(bound)
     const job: FunctionJob =
-      answer === undefined
+      (answer ?? found) === undefined
         ? { type: 'call', name, op, options, rows }
-        : { type: 'call', name, op, options, rows, answer }
+        : {
+            type: 'call',
+            name,
+            op,
+            options,
+            rows,
+            ...(answer !== undefined && { answer }),
+            ...(at !== undefined && { at }),
+            ...(found && { found }),
+          }
     const ended = (end: JobEnd): void => {
       const result = this.#checked(this.#resultOf(end, name, op), call)
       this.#events({ type: 'call', name, op, ms: end.status === 'done' ? end.ms : 0, status: result.status })
@@ -120,13 +129,17 @@ export class PooledHost implements FunctionHost {
 
   /** Scores were checked where they were made. This detects scores that users' code forged on the way. */
   #checked(result: CallResult, { op, function: { range, parts } }: Call): CallResult {
-    if (op !== 'score' || result.status !== 'verdicts') return result
+    if ((op !== 'score' && op !== 'combine') || result.status !== 'verdicts') return result
     for (const verdict of result.verdicts) {
       if (verdict === null) continue
       const isForged =
         !(verdict.value >= range[0] && verdict.value <= range[1]) ||
         (verdict.parts !== undefined && Object.keys(verdict.parts).some((part) => !parts.includes(part)))
-      if (isForged) return failed('rule_error', 'score sent a verdict outside its declared range or parts')
+      if (isForged)
+        return failed(
+          op === 'score' ? 'rule_error' : 'function_error',
+          `${op} sent a verdict outside its declared range or parts`,
+        )
     }
     return result
   }
@@ -153,7 +166,7 @@ export class PooledHost implements FunctionHost {
   }
 
   #resultOf(end: JobEnd, name: string, op: Call['op']): CallResult {
-    const hook = op === 'score' ? 'score' : `rm_${op}`
+    const hook = op === 'score' || op === 'combine' ? op : `rm_${op}`
     const broken = op === 'score' ? 'rule_error' : 'function_error'
     switch (end.status) {
       case 'done': {

@@ -12,7 +12,7 @@ import type { Problem } from '../../core/errors.ts'
 import type { FailureKind, Json, Sample } from '../../core/sample/sample.ts'
 import { chatMessage } from '../../trainers/chat/rollout.ts'
 import { MalformedMessage, objectOf, textOf } from './frames.ts'
-import type { CallResult } from './function-host.ts'
+import type { Call, CallResult } from './function-host.ts'
 import type { FunctionJob, JobResult } from './job.ts'
 import { ContractViolation, checkQuestion, checkVerdict } from './worker/check-results.ts'
 import { flagged } from './worker/run-job.ts'
@@ -192,7 +192,7 @@ function described(name: string, kind: 'rule' | 'model'): JobResult {
   }
 }
 
-const hookOf = (op: 'score' | 'preprocess' | 'postprocess'): string => (op === 'score' ? 'score' : `rm_${op}`)
+const hookOf = (op: Call['op']): string => (op === 'score' ? 'score' : `rm_${op}`)
 
 const reasonOf = (reply: PythonReply): string =>
   reply.refused ?? reply.odd ?? (reply.threw === undefined ? 'gave no answer' : `threw ${reply.threw}`)

@@ -1,4 +1,3 @@
-import type { AskName } from '../../contract/asks.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { BoundFunction, FunctionDescription } from '../functions/function-host.ts'
 import { defaultImages } from '../models/interface/model-config.ts'
@@ -7,6 +6,7 @@ import type { ConfigPath } from './config-text.ts'
 import type { RewardReport } from './configs.ts'
 import { compileCondition, type Expression, type KnownStep } from './expression.ts'
 import { weightOf } from './fold.ts'
+import { onUnreadableOf } from './on-unreadable.ts'
 import { askedModels, type PlanStep, type SourcePattern } from './plan.ts'
 import type { RewardConfig, StepConfig } from './reward-config.ts'
 import type { StepFunction } from './step-function.ts'
@@ -59,20 +59,7 @@ export function resolveStep(
   if (min !== undefined && min > votes) {
     report.add([...at, 'votes', 'min'], `${min} valid votes are more than the ${votes} that are asked for`)
   }
-  const onUnreadable = onUnreadableOf(step, reward, ask)
-  if (ask !== null && isNeverNumber(ask) && typeof step.on_unreadable === 'number')
-    report.add(
-      [...at, 'on_unreadable'],
-      ask === 'service'
-        ? 'a reply of a service that holds no score is never a number'
-        : 'a decision without readable probabilities is never a number',
-    )
-  if (kind === 'pair' && typeof onUnreadable === 'number' && !(onUnreadable >= 0 && onUnreadable <= 1)) {
-    report.add(
-      [...at, 'on_unreadable'],
-      `${onUnreadable} is not a probability; a comparison needs one from 0 to 1`,
-    )
-  }
+  const onUnreadable = onUnreadableOf(step, reward, description, at, report)
   const needs = [...after, ...(when?.steps ?? []), ...(gated ? (gate?.steps ?? []) : [])]
   return {
     name: step.name,
@@ -102,18 +89,6 @@ export function resolveStep(
     timeoutMs: step.timeout_s === undefined ? Number.POSITIVE_INFINITY : step.timeout_s * 1000,
     identity: stepIdentity(description, bound.options),
   }
-}
-
-const isNeverNumber = (ask: AskName): boolean => ask === 'service' || ask === 'decide'
-
-/** A reward's own setting is meant for judges that write: what a service or a decision model failed to say is never a number. */
-function onUnreadableOf(
-  step: Partial<StepConfig>,
-  reward: StepContext['reward'],
-  ask: AskName | null,
-): PlanStep['onUnreadable'] {
-  const said = step.on_unreadable ?? reward.on_unreadable ?? 'fail'
-  return ask !== null && isNeverNumber(ask) && typeof said === 'number' ? 'fail' : said
 }
 
 /** Whether a closed gate turns the step off. Default: true for model steps, false for rules. */

@@ -1,4 +1,4 @@
-import { lastUserText, type Prompt } from '../../contract/index.ts'
+import { lastUserText, type PartQuestion, type Prompt } from '../../contract/index.ts'
 import { emptyPlaces } from '../../contract/prompt.ts'
 import {
   holdsNothing,
@@ -9,13 +9,14 @@ import {
   questionTexts,
   withMarker,
 } from '../../contract/question.ts'
+import { wholeQuestion } from '../../contract/questions.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
 import { guardQuestion } from '../../scoring/engine/guard/guarded-question.ts'
 import { withOwnTexts } from '../../scoring/engine/guard/own-texts.ts'
 import { askOf } from '../../scoring/engine/judge/step-question.ts'
 import { imageFailure, shownQuestion } from '../../scoring/engine/question-images.ts'
-import { rowOf } from '../../scoring/engine/step.ts'
+import { isOverGroup, rowOf } from '../../scoring/engine/step.ts'
 import { leavesOutTurns, unseenContent } from '../../scoring/engine/unseen.ts'
 import type { CallResult, CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { Rendered } from '../../scoring/models/interface/ask.ts'
@@ -99,17 +100,18 @@ export class QuestionCheck {
     }
     if (asked.status === 'failed')
       return void found.push(['failing-question', `${where}: ${asked.failure.detail}`])
-    if (asked.status !== 'question')
+    const first = firstQuestion(asked)
+    if (first === null)
       return void found.push(['no-question', `${where} makes no question about the right answer`])
     if (typeof sample.groundTruth === 'string' && !(await this.#takesText(step)))
       found.push(['truth-from-text', `${where}: the ground truth is parsed from its JSON text`])
-    for (const left of placeholdersIn(asked.question))
+    for (const left of placeholdersIn(first))
       found.push(['template-placeholder', `${where}: ${left} in the question`])
-    if (step.ask === 'rewards' && promptsOf(asked.question).every(({ steps }) => steps === undefined))
+    if (step.ask === 'rewards' && promptsOf(first).every(({ steps }) => steps === undefined))
       found.push(['undeclared-steps', `${where}: the question does not declare its number of steps`])
-    if (promptsOf(asked.question).some((one) => emptyPlaces(one).length > 0))
+    if (promptsOf(first).some((one) => emptyPlaces(one).length > 0))
       found.push(['empty-value', `${where}: a value of the question is empty`])
-    const question = shownQuestion(step, asked.question)
+    const question = shownQuestion(step, first)
     const rows = [{ sample, earlier: earlierOf(step) }]
     for (const model of askedModels(step)) {
       const failure = imageFailure(step, model, question, rows)
@@ -139,7 +141,7 @@ export class QuestionCheck {
   #asked(step: PlanStep, sample: Sample): Promise<CallResult> {
     const row = { sample, earlier: earlierOf(step) }
     const other = { ...row, sample: { ...sample, response: ignorance } }
-    const rows = step.kind === 'model' ? [row] : [row, other]
+    const rows = isOverGroup(step) ? [row, other] : [row]
     return this.#reward.functions.call({ op: 'preprocess', function: step.function, rows })
   }
 
@@ -181,6 +183,17 @@ export function wireFaults(
 
 /** The result of an author's rm_preprocess. */
 type Question = Parameters<typeof guardQuestion>[1]
+
+/** The question that rm_preprocess asks, or the longest of several; null: none. */
+function firstQuestion(asked: CallResult): Question | null {
+  if (asked.status === 'question') return asked.question
+  if (asked.status !== 'questions') return null
+  const { about, questions } = asked.questions
+  const length = ({ question }: PartQuestion): number =>
+    question.values.reduce((sum, value) => sum + value.length, 0)
+  const longest = questions.reduce((best, one) => (length(one) > length(best) ? one : best))
+  return wholeQuestion(about, longest)
+}
 
 /** Letters or brackets before the brace mark a formula. */
 const placeholder = /(?<![\\\w}^_{])\{([A-Za-z_][A-Za-z0-9_]*)\}/g
@@ -279,12 +292,11 @@ export async function traceMarker(
   const marked = markedSample(sample)
   const row: CallRow = { sample: marked, earlier: earlierOf(step) }
   const other: CallRow = { sample: { ...sample, response: 'another answer' }, earlier: row.earlier }
-  const rows = step.kind === 'model' ? [row] : [row, other]
+  const rows = isOverGroup(step) ? [row, other] : [row]
   const result = await functions.call({ op: 'preprocess', function: step.function, rows })
   if (result.status === 'failed') return { status: 'no_question', why: result.failure.detail }
-  if (result.status !== 'question')
-    return { status: 'no_question', why: 'a verdict was returned without a call' }
-  const { question } = result
+  const question = firstQuestion(result)
+  if (question === null) return { status: 'no_question', why: 'a verdict was returned without a call' }
   if (step.ask === 'embed') return { status: 'guarded', question }
   const { trusted, untrusted } = questionTexts(withOwnTexts(question, rows))
   if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded', question }
@@ -311,9 +323,9 @@ export async function questionOf(
 ): Promise<Question | null> {
   const row: CallRow = { sample, earlier: earlierOf(step) }
   const other: CallRow = { ...row, sample: { ...sample, response: 'another answer' } }
-  const rows = step.kind === 'model' ? [row] : [row, other]
+  const rows = isOverGroup(step) ? [row, other] : [row]
   const result = await functions.call({ op: 'preprocess', function: step.function, rows })
-  return result.status === 'question' ? result.question : null
+  return firstQuestion(result)
 }
 
 /** The sample with a marker in its response, and so in its last turn. */

@@ -2,6 +2,7 @@
 import { questionImages } from '../../contract/question.ts'
 import type { ImagePart, Message, Sample } from '../../core/sample/sample.ts'
 import { shownQuestion } from '../../scoring/engine/question-images.ts'
+import { isOverGroup } from '../../scoring/engine/step.ts'
 import type { FunctionHost } from '../../scoring/functions/function-host.ts'
 import { rewardRange } from '../../scoring/plan/fold.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
@@ -23,7 +24,7 @@ export async function trainerWarnings(
 ): Promise<readonly string[]> {
   const sent: SentByTrainer = sentByTrainers[trainer]
   const found: string[] = []
-  const compares = plan.steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
+  const compares = plan.steps.find(isOverGroup)
   if (compares && !sent.groups)
     found.push(
       `${plan.name}, step ${compares.name}: compares the answers of a group, but ${trainer} sends each answer alone, so each request is refused`,

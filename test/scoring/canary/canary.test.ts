@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import consistencyJudge from '../../../reward-functions/consistency-judge.ts'
 import riderJudge from '../../../reward-functions/rider-judge.ts'
+import rubricJudge from '../../../reward-functions/rubric-judge.ts'
 import yesNoJudge from '../../../reward-functions/yes-no-judge.ts'
+import type { PartQuestions } from '../../../src/contract/index.ts'
 import { type CanaryEvents, InstanceVerdict } from '../../../src/scoring/canary/canary.ts'
 import { shippedProbes } from '../../../src/scoring/canary/probes.ts'
 import { arithmeticPolicy, type Policy } from '../../../src/simulator/policies.ts'
@@ -164,11 +166,13 @@ t.test('every shipped probe makes its judge ask a question', async (t) => {
   const asked = {
     'yes-no-judge': (row: never) => yesNoJudge.rm_preprocess(row),
     'rider-judge': (row: never) => riderJudge.rm_preprocess(row),
+    'rubric-judge': (row: never) => (rubricJudge.rm_preprocess(row) as PartQuestions).questions[0]?.question,
     'consistency-judge': (row: never) => consistencyJudge.rm_preprocess(row),
   }
   const options = {
     'yes-no-judge': yesNoJudge.options.parse({}),
     'rider-judge': riderJudge.options.parse({}),
+    'rubric-judge': rubricJudge.options.parse({}),
     'consistency-judge': consistencyJudge.options.parse({}),
   }
   t.strictSame(Object.keys(shippedProbes).sort(), Object.keys(asked).sort())

@@ -4,6 +4,7 @@ import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import { incomplete, type Joined, type Joining, type StepContext } from '../context.ts'
 import { callRoom } from '../gate.ts'
+import { groupQuestionsTerms } from '../judge/questions-step.ts'
 import { called, failedTerm, scoredTerm, skippedTerm, unforeseen } from '../step.ts'
 import { distinctAnswers } from './distinct-answers.ts'
 import { listTerms } from './list-step.ts'
@@ -75,14 +76,19 @@ export async function groupTerms(
   if (step.kind === 'group-rule')
     return context.gates.calls.through(callRoom, () => groupRuleTerms(context, step, rows))
   // The step is off for all other members, so there is nothing to compare with.
-  if (rows.length < 2) return rows.map(() => skippedTerm(context, step, 'not_applicable'))
+  if (rows.length < 2 && step.kind !== 'group-questions')
+    return rows.map(() => skippedTerm(context, step, 'not_applicable'))
   const among = await distinctAnswers(rows, mostContestants)
   const reason = tooMany(step, among.count)
   if (reason !== null) {
     const term = failedTerm(context, step, reason)
     return rows.map(() => term)
   }
-  const own = await (step.kind === 'pair' ? pairTerms : listTerms)(context, step, among.rows)
+  const own = await (step.kind === 'pair'
+    ? pairTerms
+    : step.kind === 'list'
+      ? listTerms
+      : groupQuestionsTerms)(context, step, among.rows)
   return among.places.map((place) => own[place] as Term)
 }
 

@@ -1,16 +1,14 @@
-import type { AskName, Asks, Decided, Generation } from '../../../contract/index.ts'
+import type { AskName, Asks, Decided } from '../../../contract/index.ts'
 import { isDecision, isService } from '../../../contract/question.ts'
 import type { Failure, Term } from '../../../core/sample/sample.ts'
-import { type MaybePromise, turnFor } from '../../../core/slices.ts'
+import { turnFor } from '../../../core/slices.ts'
 import { QuestionTimes } from '../../../core/stalls/question-times.ts'
-import type { CallResult, CallRow } from '../../functions/function-host.ts'
+import type { CallRow } from '../../functions/function-host.ts'
 import { type Answered, AskError } from '../../models/interface/ask.ts'
-import { fullGuard } from '../../models/interface/model-config.ts'
 import { withoutImageBytes } from '../../models/interface/question-json.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import type { VoteEvent } from '../events.ts'
-import { withoutThoughts } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
 import { imageFailure, shownQuestion } from '../question-images.ts'
 import {
@@ -25,14 +23,13 @@ import {
 } from '../step.ts'
 import { leavesOutTurns, unseenContent } from '../unseen.ts'
 import { type Fitted, withinBudget } from './prompt-budget.ts'
+import { readAnswer, type StepPart } from './read-answer.ts'
 import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './step-question.ts'
 import {
   aggregateVotes,
   collectVotes,
   type Draw,
   drawsOf,
-  expectedScore,
-  type Read,
   type Said,
   termOf,
   unparseable,
@@ -55,7 +52,7 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
       ? scoredTerm(context, step, { ...score, flags: [...(score.flags ?? []), 'no_call'] })
       : skippedTerm(context, step, 'not_applicable')
   }
-  if (asked.status === 'execution') return failedTerm(context, step, unforeseen(null))
+  if (asked.status !== 'question') return failedTerm(context, step, unforeseen(null))
   const query = judgeQuery(context, step, [row], asked.question)
   const draws = drawsOf(step)
   const votes = await collectVotes(
@@ -83,12 +80,13 @@ export interface JudgeQuery {
   noticed(): readonly string[]
 }
 
-/** Prepares the question once per model, when that model is first asked. */
+/** Prepares the question once per model, when that model is first asked. `part`: it is one of several. */
 export function judgeQuery(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
   given: Asks[AskName]['input'],
+  part: StepPart | null = null,
 ): JudgeQuery {
   const question = shownQuestion(step, given)
   const made: { readonly model: string; readonly fitting: Fitted | Promise<Fitted> }[] = []
@@ -118,7 +116,7 @@ export function judgeQuery(
     if (fitting.status === 'refused')
       return { model, status: 'read', verdicts: rows.map(() => refusedScore(step)) }
     isCut ||= fitting.isCut
-    const ask = () => castVote(context, step, rows, fitting.question, draw)
+    const ask = () => castVote(context, step, rows, fitting.question, draw, part)
     // Writing the body of a long question takes time: other requests get their turn first.
     return turnFor(questions.chars)?.then(ask) ?? ask()
   }
@@ -186,14 +184,15 @@ export async function castVote(
   rows: readonly CallRow[],
   question: GuardedQuestion,
   { model, draw, instance }: Draw,
+  part: StepPart | null = null,
 ): Promise<Vote> {
   const began = context.clock.now()
-  const answered = await ask(context, step, rows, question, { model, draw, instance })
+  const answered = await ask(context, step, rows, question, { model, draw, instance }, part)
   const ms = context.clock.now() - began
   let vote: Vote
   if ('failure' in answered) vote = { model, status: 'failed', failure: answered.failure }
   else {
-    const reading = readAnswer(context, step, rows, question, model, answered)
+    const reading = readAnswer(context, step, rows, question, model, answered, part)
     vote = voteOf(model, reading instanceof Promise ? await reading : reading)
     if (vote.status === 'read' && step.ask === 'decide')
       vote = { ...vote, confidence: Math.max(...(answered.answer as Decided).probabilities) }
@@ -238,125 +237,13 @@ function verdictOf(vote: Vote): { readonly verdict: number | null; readonly fail
   }
 }
 
-/** Reads an answer: length limits and thoughts first, then rm_postprocess. Never rejects. */
-function readAnswer(
-  context: StepContext,
-  step: PlanStep,
-  rows: readonly CallRow[],
-  { steps }: GuardedQuestion,
-  model: string,
-  { answer }: Answered,
-): MaybePromise<Said> {
-  if (steps !== null && Array.isArray(answer) && answer.length !== steps)
-    return otherSteps(answer.length, steps)
-  if (step.critique) return critiqueOf(answer as Generation)
-  if (step.labels) return expected(context, step, rows, answer as Probabilities)
-  if (step.ask === 'generate' && (answer as Generation).finishReason === 'length') return cutOff
-  const cuts = step.ask === 'generate' && (step.guards.get(model) ?? fullGuard).thoughts
-  const said = cuts ? withoutThoughts(answer as Generation) : answer
-  if (said !== null) return read(context, step, rows, said)
-  const count = verdictCount(step, rows)
-  return { status: 'read', verdicts: Array<null>(count).fill(null), unreadable: unfinished }
-}
-
-/** A truncated critique is used; one without text is a failure. */
-function critiqueOf({
-  text,
-  finishReason,
-}: Generation): Read | { readonly status: 'text'; readonly text: string } {
-  if (text.trim() !== '') return { status: 'text', text }
-  return finishReason === 'length' ? cutOff : { status: 'failed', failure: saidNothing }
-}
-
-type Probabilities = Readonly<Record<string, number>>
-
-/** What rm_postprocess reads in an answer. */
-function read(
-  context: StepContext,
-  step: PlanStep,
-  rows: readonly CallRow[],
-  answer: Answered['answer'],
-): MaybePromise<Read> {
-  const result = called(context, { op: 'postprocess', function: step.function, rows, answer })
-  return result instanceof Promise ? result.then(readIn) : readIn(result)
-}
-
-function readIn(result: CallResult): Read {
-  if (result.status === 'verdicts') return { status: 'read', verdicts: result.verdicts }
-  return { status: 'failed', failure: result.status === 'failed' ? result.failure : noVerdicts }
-}
-
-/** Reads every reply that the function allows, and weights its verdict by its probability. */
-async function expected(
-  context: StepContext,
-  step: PlanStep,
-  rows: readonly CallRow[],
-  probabilities: Probabilities,
-): Promise<Read> {
-  const labels = step.labels ?? []
-  const reads = await Promise.all(
-    labels.map((text) => read(context, step, rows, { text, finishReason: 'stop' })),
-  )
-  const failure = reads.find((one) => one.status === 'failed')
-  if (failure) return failure
-  const verdicts = Array.from({ length: verdictCount(step, rows) }, (_, column) =>
-    expectedScore(
-      reads.map((one, index) => ({
-        label: labels[index] ?? '',
-        score: one.status === 'read' ? (one.verdicts[column] ?? null) : null,
-        probability: probabilities[labels[index] ?? ''] ?? 0,
-      })),
-    ),
-  )
-  return { status: 'read', verdicts }
-}
-
-/** A pair has one verdict: the probability that the first answer is better. */
-const verdictCount = ({ kind }: PlanStep, rows: readonly CallRow[]): number =>
-  kind === 'list' ? rows.length : 1
-
-const cutOff: Read = {
-  status: 'failed',
-  failure: {
-    kind: 'judge_truncated',
-    retryable: false,
-    detail: 'the judge ran into its token limit; raise max_tokens',
-  },
-}
-
-const otherSteps = (found: number, asked: number): Read => ({
-  status: 'failed',
-  failure: {
-    kind: 'judge_unparseable',
-    retryable: false,
-    detail: `the model gave ${found} numbers for ${asked} steps: is the mark of steps(texts, mark) the model's own?`,
-  },
-})
-
-const unfinished: Failure = {
-  kind: 'judge_unparseable',
-  retryable: true,
-  detail: "the answer ends inside the judge's reasoning",
-}
-
-const saidNothing: Failure = {
-  kind: 'judge_unparseable',
-  retryable: true,
-  detail: 'the judge gave an empty answer',
-}
-
-const noVerdicts: Failure = {
-  kind: 'function_error',
-  retryable: false,
-  detail: 'rm_postprocess gave no verdict',
-}
-
 async function ask(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
   question: GuardedQuestion,
   { model, draw, instance }: Draw,
+  part: StepPart | null,
 ): Promise<Answered | { readonly failure: Failure }> {
   const started = context.clock.now()
   const group = rows[0]?.sample.group
@@ -369,12 +256,12 @@ async function ask(
       model,
       ask: askOf(step),
       input: question.input,
-      reply: step.labels ? undefined : step.function.reply,
+      reply: step.labels ? undefined : (part?.reply ?? step.function.reply),
       sampling: step.sampling,
       key: question.key,
       draw,
       instance,
-      prefix: question.prefix,
+      prefix: part ? `${question.prefix}\n${part.shared}` : question.prefix,
       group: group?.id,
       answers,
       trace,

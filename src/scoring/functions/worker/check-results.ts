@@ -133,7 +133,7 @@ function checkFlags(flags: unknown): string[] {
 type Text = Prompt | ChatPrompt | string
 type Question = Asks[AskName]['input']
 
-const lengthLimit = 16 * 1024 * 1024
+export const lengthLimit = 16 * 1024 * 1024
 
 /** A checked copy of what rm_preprocess returned, in the shape of its ask; throws ContractViolation. */
 export function checkQuestion(ask: AskName, value: unknown, rows: readonly CallRow[] = []): Question {
@@ -202,7 +202,7 @@ function sharing(given: Partial<ServiceBatch> | null): ServiceBatch {
   return { items, reply, ...(key !== undefined && { key }), max: max as number }
 }
 
-function promptText(value: unknown, left: { length: number }): Text {
+export function promptText(value: unknown, left: { length: number }): Text {
   if (typeof value === 'string') return counted(value, left)
   if (typeof value !== 'object' || value === null) throw wrong(nameOf(value))
   const given = value as Partial<Prompt> | Partial<ChatPrompt>
@@ -275,7 +275,8 @@ function counted(text: string, left: { length: number }): string {
   return text
 }
 
-const wrong = (what: string): ContractViolation => new ContractViolation(`rm_preprocess returned ${what}`)
+export const wrong = (what: string): ContractViolation =>
+  new ContractViolation(`rm_preprocess returned ${what}`)
 
 const stringLength = 4096
 const budget = 65_536
@@ -373,7 +374,7 @@ export function nameOf(value: unknown): string {
 }
 
 /** Throws ContractViolation for a promise, and swallows its later rejection. */
-function refusePromise(value: unknown, hook: string): void {
+export function refusePromise(value: unknown, hook: string): void {
   if (nameOf(value) !== 'a promise') return
   Promise.resolve(value).catch(() => {})
   throw new ContractViolation(`${hook} returned a promise: reward functions are synchronous`)

@@ -96,6 +96,8 @@ const hooksOf: Readonly<Record<RewardFunction['kind'], readonly string[]>> = {
   model: ['rm_preprocess'],
   pair: ['rm_preprocess', 'rm_postprocess'],
   list: ['rm_preprocess', 'rm_postprocess'],
+  questions: ['rm_preprocess', 'rm_postprocess', 'combine'],
+  'group-questions': ['rm_preprocess', 'rm_postprocess', 'combine'],
   program: ['rm_preprocess', 'rm_postprocess'],
 }
 

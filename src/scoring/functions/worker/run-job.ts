@@ -12,7 +12,7 @@ import {
 import { QuestionError } from '../../../contract/prompt.ts'
 import { shownSample } from '../../../contract/rollout.ts'
 import type { Problem } from '../../../core/errors.ts'
-import type { Json, Score } from '../../../core/sample/sample.ts'
+import type { Json } from '../../../core/sample/sample.ts'
 import { type JsonValue, readJson } from '../../../grading/json/json.ts'
 import type { CallResult, CallRow } from '../function-host.ts'
 import type { FunctionJob, JobResult } from '../job.ts'
@@ -27,6 +27,7 @@ import {
 } from './check-results.ts'
 import { errorPlace, errorText } from './error-text.ts'
 import type { Loaded } from './load.ts'
+import { noCall, questionsAnswer, verdicts } from './run-questions.ts'
 
 type CallJob = Extract<FunctionJob, { type: 'call' }>
 
@@ -43,7 +44,7 @@ export function runJob(loaded: Loaded, job: FunctionJob, isOwn = false): JobResu
  */
 export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobResult {
   const general = fn.kind === 'rule' || fn.kind === 'group-rule' ? 'rule_error' : 'function_error'
-  const hook = { score: 'score', preprocess: 'rm_preprocess', postprocess: 'rm_postprocess' }[job.op]
+  const hook = hookOf[job.op]
   try {
     const binding = bindingOf(fn, job.options)
     const { length } = job.rows
@@ -67,6 +68,13 @@ export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobRes
     const result: CallResult = { status: 'failed', failure: { kind, retryable: false, detail } }
     return fault ? { type: 'called', result } : { type: 'called', result, error: errorText(error) }
   }
+}
+
+const hookOf: Readonly<Record<CallJob['op'], string>> = {
+  score: 'score',
+  preprocess: 'rm_preprocess',
+  postprocess: 'rm_postprocess',
+  combine: 'combine',
 }
 
 const longestDetail = 500
@@ -176,6 +184,7 @@ function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], bindin
       ? verdicts([checkVerdict(fn.score(row), scored, row.sample)])
       : verdicts(checkVerdicts(fn.score(rows), rows, scored))
   }
+  if (fn.kind === 'questions' || fn.kind === 'group-questions') return questionsAnswer(fn, job, rows, judged)
   const answer = job.answer as never
   switch (job.op) {
     case 'preprocess': {
@@ -208,14 +217,6 @@ function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], bindin
       throw new ContractViolation(`a ${fn.kind} reward has no ${job.op}`)
   }
 }
-
-const noCall = (asked: number | Score, judged: VerdictLimits): CallResult =>
-  verdicts([checkVerdict(asked, { ...judged, hook: 'rm_preprocess', outOfRange: 'function_error' }, null)])
-
-const verdicts = (checked: readonly (Score | null)[]): CallResult => ({
-  status: 'verdicts',
-  verdicts: checked,
-})
 
 const question = (ask: AskName, value: unknown, rows: readonly Row[]): CallResult => ({
   status: 'question',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { type MaybePromise, turnFor, turnForOne, workInSlices } from '../../../core/slices.ts'
+import { isOverGroup } from '../../../scoring/engine/step.ts'
 import type { Gateway, GatewayJob } from '../../../scoring/gateway/gateway.ts'
 import {
   applyInvalidPolicy,
@@ -198,18 +199,15 @@ type Plan = ReturnType<Gateway['reward']>
 /** What a reply needs to know about its reward. */
 export const shapeOf = ({ steps, formula }: Pick<Plan, 'steps' | 'formula'>): RewardShape => ({
   isSum: formula === null && steps.slice(1).every(({ op }) => op === 'add'),
-  comparesGroups: steps.some(comparesGroups),
+  comparesGroups: steps.some(isOverGroup),
 })
-
-const comparesGroups = ({ kind }: Plan['steps'][number]): boolean =>
-  kind === 'group-rule' || kind === 'pair' || kind === 'list'
 
 /**
  * Marks a request whose answers must wait for the rest of their group, because a step of the reward compares them. Throws
  * RG_REQUEST_INVALID if such a step exists and the trainer's format does not name the group.
  */
 function groupJob({ name, steps }: Plan, { group }: ParsedRequest): Pick<GatewayJob, 'holdsGroups'> {
-  const over = steps.find(comparesGroups)
+  const over = steps.find(isOverGroup)
   if (!over) return {}
   if (group) return { holdsGroups: true }
   throw new GatewayError(
