@@ -315,7 +315,7 @@ t.test('calibrate compares judges, and says where a cascade pays', async (t) => 
 })
 
 t.test('calibrate takes a cascade for worthless if it is, and says why', async (t) => {
-  const { smallFile, largeFile, argv } = labelledTen(t)
+  const { folder, smallFile, largeFile, argv } = labelledTen(t)
   const advice = async (...given: string[]) => {
     const ran = await runCommand(['calibrate', ...given, ...argv, '--format', 'json'])
     return JSON.parse(ran.stdout).cascades[0].advice
@@ -323,6 +323,18 @@ t.test('calibrate takes a cascade for worthless if it is, and says why', async (
   t.equal(await advice(largeFile, smallFile), 'first', 'the large judge is as cheap')
   t.equal(await advice(smallFile, largeFile, '--prices', '9,10'), 'second', 'the small one is too dear')
   t.equal(await advice(smallFile, largeFile, '--confidence', 'details.none'), 'unsure')
+  const lines = readFileSync(smallFile, 'utf8')
+  for (const [name, text] of [
+    ['list.json', `[${lines.replaceAll('\n', ',')}]`],
+    ['lines.json', lines],
+  ] as const) {
+    writeFileSync(join(folder, name), text)
+    t.equal(
+      await advice(join(folder, name), largeFile, '--prices', '9,10'),
+      'second',
+      `${name} holds scored rows`,
+    )
+  }
   const mistakes: [string[], RegExp][] = [
     [[smallFile, largeFile, '--prices', '1'], /--prices has 1 numbers for 2 judges: small, large/],
     [[smallFile, largeFile, '--prices', '1,x'], /--prices: /],

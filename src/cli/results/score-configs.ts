@@ -1,8 +1,9 @@
 /** Commands that compare scored files take configs too, and score the rows of one file with each. */
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { rowOf, valueAt } from '../../workbench/dataset/row.ts'
 import type { Io } from '../command.ts'
 import { rewardOf, withGateway } from '../gateway.ts'
 import { misused } from '../options.ts'
@@ -37,7 +38,7 @@ export async function withScored<T>(
   try {
     const scored: ScoredBy[] = []
     for (const [at, file] of files.entries()) {
-      if (!/\.(?:ya?ml|json)$/.test(file)) {
+      if (!(await isConfig(file))) {
         scored.push({ file, path: file, tokens: null })
         continue
       }
@@ -48,6 +49,26 @@ export async function withScored<T>(
     return await work(scored)
   } finally {
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Whether a file is a config: YAML, or JSON that is neither a list of rows nor begins with one in a line. */
+async function isConfig(file: string): Promise<boolean> {
+  if (!file.endsWith('.json')) return /\.ya?ml$/.test(file)
+  const { value } = rowOf(await firstLine(file))
+  return !Array.isArray(value) && valueAt(value, 'id') === undefined
+}
+
+/** Of at most 64 KiB; `[]` for a list, '' for a file that cannot be read. */
+async function firstLine(file: string): Promise<string> {
+  const handle = await open(file).catch(() => null)
+  if (!handle) return ''
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(65_536))
+    const head = buffer.toString('utf8', 0, bytesRead).trimStart()
+    return head.startsWith('[') ? '[]' : (head.split('\n')[0] ?? '')
+  } finally {
+    await handle.close()
   }
 }
 
