@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Child, type ChildOptions } from './child-process.ts'
 import { packChunk } from './chunk-message.ts'
@@ -145,8 +146,29 @@ export function nodeProcesses(sources: readonly FunctionSource[], memoryMb = def
   ]
   // Otherwise what this process preloads (a debugger, a test runner, an SDK) would load in each child too.
   const env = { ...process.env, NODE_OPTIONS: '' }
+  const limitMb = memoryMb + codeRangeMb()
   return (events) =>
-    new ProcessExecutor({ command: process.execPath, args, env, memoryMb, first }, nodeFormat, events)
+    new ProcessExecutor(
+      { command: process.execPath, args, env, memoryMb: limitMb, first },
+      nodeFormat,
+      events,
+    )
+}
+
+/**
+ * What V8 maps for machine code when a process starts, in MiB: in Node 24 the 512 that it may ever use, before little. All of it counts
+ * towards the limit of the process, although it is empty. Every process of this Node maps as much as this one.
+ */
+function codeRangeMb(): number {
+  try {
+    const maps = readFileSync('/proc/self/maps', 'utf8')
+    const bytes = [...maps.matchAll(/^([0-9a-f]+)-([0-9a-f]+) rwxp /gm)].map(
+      ([, from = '0', to = '0']) => Number.parseInt(to, 16) - Number.parseInt(from, 16),
+    )
+    return Math.ceil(bytes.reduce((sum, size) => sum + size, 0) / 2 ** 20)
+  } catch {
+    return 0
+  }
 }
 
 /** How to run Python functions. */
