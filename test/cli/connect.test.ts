@@ -97,6 +97,43 @@ t.test('check --connect (M41)', async (t) => {
   })
 })
 
+t.test('check --connect asks each judge that responds a question of each step', async (t) => {
+  const says = (text: string) =>
+    scriptedServer((seen, response) => json(response, completion(seen, text)), ['m'])
+  const [good, chatty, sleepy] = await Promise.all([says('1'), says('I would say 6/10'), says('1')])
+  const closed = await scriptedServer((_, response) => json(response, { error: 'no' }, 403), ['m'])
+  t.teardown(() => Promise.all([good, chatty, sleepy, closed].map((server) => server.kill())))
+  const judged = (model: string) => ({ steps: [{ name: 'quality', function: 'yes-no-judge', model }] })
+  const models = {
+    good: { model: 'm', instances: [`${good.url}/`] },
+    sleepy: { model: 'm', instances: [sleepy.url], lifecycle: {} },
+    bad: { model: 'm', instances: [chatty.url, closed.url, 'http://127.0.0.1:9'] },
+  }
+  const folder = t.testdir({
+    'gateway.json': JSON.stringify({ models }),
+    'one.json': JSON.stringify(judged('good')),
+    'same.json': JSON.stringify(judged('good')),
+    'two.json': JSON.stringify(judged('bad')),
+    'three.json': JSON.stringify(judged('sleepy')),
+  })
+  const { code, stdout } = await runCommand(['check', folder, '--connect'])
+  t.equal(code, 1)
+  t.match(stdout, `\ngood at ${good.url}/: answers the question of one, step quality with 1 (`)
+  t.equal(
+    good.seen.filter(({ path }) => path.includes('completions')).length,
+    1,
+    'equal questions are asked once',
+  )
+  t.match(
+    stdout,
+    `\nerror: bad at ${chatty.url}: no verdict on the question of two, step quality: its answer holds no verdict\n`,
+  )
+  t.match(stdout, new RegExp(`\\nerror: bad at ${closed.url}: no verdict on .*: the server answered 403`))
+  t.match(stdout, '\nsleepy: not asked, because a question would wake it\n')
+  t.equal(sleepy.seen.length, 0)
+  t.equal(stdout.split('no verdict').length - 1, 3, 'what does not respond is not asked')
+})
+
 t.test('check --connect asks sandbox servers how they run programs', { skip: withoutPrograms }, async (t) => {
   const key = 'a-key-of-the-fleet-0123456789'
   const own = await openSandboxServer({

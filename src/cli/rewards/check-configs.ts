@@ -1,6 +1,6 @@
 import { systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Sample } from '../../core/sample/sample.ts'
+import type { FailureKind, Sample } from '../../core/sample/sample.ts'
 import { hideSecrets } from '../../core/secrets.ts'
 import type { FunctionHost } from '../../scoring/functions/function-host.ts'
 import { openFunctions } from '../../scoring/functions/open-functions.ts'
@@ -16,7 +16,8 @@ import type { knownTrainers } from '../../trainers/sent.ts'
 import { eachRow } from '../../workbench/dataset/row.ts'
 import { openRows } from '../../workbench/dataset/rows.ts'
 import { samplesOf } from '../../workbench/dataset/samples.ts'
-import { connectAll } from '../../workbench/preflight/connect.ts'
+import { askJudges } from '../../workbench/preflight/ask-judges.ts'
+import { type Connection, connectAll } from '../../workbench/preflight/connect.ts'
 import { connectSandboxes } from '../../workbench/preflight/connect-sandboxes.ts'
 import { refusesMessages, traceMarker, wireFaults } from '../../workbench/preflight/questions.ts'
 import { trainerWarnings } from '../../workbench/preflight/trainer-checks.ts'
@@ -51,7 +52,8 @@ export async function checkConfigs(paths: readonly string[], values: CheckSettin
     if (values.data.length > 0) return await checkData(resolved, functions, values, io)
     const trainers = values.trainer
     await explain(resolved, sample, trainers, functions, io)
-    return values.connect ? await connect(resolved, io) : 0
+    const given = { sample, isPlain: sample === plainSample }
+    return values.connect ? await connect(resolved, functions, given, io) : 0
   } finally {
     await functions.close()
   }
@@ -95,7 +97,13 @@ async function explainSandboxes(gateway: GatewaySettings, io: Io): Promise<void>
 }
 
 /** Exit code 1 if a server cannot be used. */
-async function connect({ models, gateway }: Resolved, io: Io): Promise<number> {
+async function connect(
+  resolved: Resolved,
+  functions: FunctionHost,
+  given: { readonly sample: Sample; readonly isPlain: boolean },
+  io: Io,
+): Promise<number> {
+  const { models, gateway } = resolved
   const [found, places] = await Promise.all([
     connectAll(models, io.env, systemClock),
     connectSandboxes(gateway.sandboxes, io.env, systemClock),
@@ -114,6 +122,7 @@ async function connect({ models, gateway }: Resolved, io: Io): Promise<number> {
         : 'no model names a server\n'
       : `${found.length - lost} of ${found.length} model servers respond\n`,
   )
+  const speechless = await ask(resolved, functions, found, given, io)
   for (const { sandbox, address, trouble, found: how, ms } of places)
     io.stdout.write(
       trouble === null
@@ -123,8 +132,48 @@ async function connect({ models, gateway }: Resolved, io: Io): Promise<number> {
   const gone = places.filter(({ trouble }) => trouble !== null).length
   if (places.length > 0)
     io.stdout.write(`${places.length - gone} of ${places.length} sandbox servers respond\n`)
-  return lost + gone > 0 ? 1 : 0
+  return lost + gone + speechless > 0 ? 1 : 0
 }
+
+/** Asks the judges that respond one question for each step. Returns how many questions got no verdict. */
+async function ask(
+  resolved: Resolved,
+  functions: FunctionHost,
+  found: readonly Connection[],
+  given: { readonly sample: Sample; readonly isPlain: boolean },
+  io: Io,
+): Promise<number> {
+  const { asked, unasked } = await askJudges(
+    resolved,
+    functions,
+    found,
+    given,
+    io.env,
+    systemClock,
+    io.signal,
+  )
+  let speechless = 0
+  for (const { model, address, plan, step, said, ms } of asked) {
+    const where = `${model} at ${address}: `
+    const whose = `the question of ${plan}, step ${step}`
+    if (said.status === 'verdict') io.stdout.write(`${where}answers ${whose} with ${said.value} (${ms} ms)\n`)
+    else if (said.status === 'no_call' || (said.status === 'failed' && !isOfJudge(said.failure.kind)))
+      io.stdout.write(
+        `${where}not asked ${whose} (${said.status === 'failed' ? said.failure.detail : 'there is none'}); give matching rows with --input\n`,
+      )
+    else {
+      speechless += 1
+      const why = said.status === 'failed' ? said.failure.detail : 'its answer holds no verdict'
+      io.stdout.write(`error: ${where}no verdict on ${whose}: ${hideSecrets(why)}\n`)
+    }
+  }
+  for (const { model, why } of unasked) io.stdout.write(`${model}: not asked, because ${why}\n`)
+  return speechless
+}
+
+/** Whether a failure is one of the judge, and not of the row that it was asked about. */
+const isOfJudge = (kind: FailureKind): boolean =>
+  kind.startsWith('judge_') || ['overloaded', 'deadline', 'cancelled'].includes(kind)
 
 async function warningsOf(
   { name }: Plan,

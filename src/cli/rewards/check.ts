@@ -23,7 +23,7 @@ exit code is 1 if there is an error, or with --strict a warning.`,
   options: {
     'reward-functions': functionFolders,
     connect: flag(
-      'checks that each model server responds and serves its model, and that each sandbox server takes programs; the exit code is 1 if one does not',
+      'checks that each model server responds, serves its model and answers a question of each step that asks it, and that each sandbox server takes programs; the exit code is 1 if one does not',
     ),
     fix: flag('first renames old settings in these files and folders; keeps comments and layout'),
     trainer: repeated(

@@ -1,0 +1,108 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Sample } from '../../core/sample/sample.ts'
+import { hideSecrets } from '../../core/secrets.ts'
+import { type Probed, probe } from '../../scoring/canary/canary.ts'
+import { shippedProbes } from '../../scoring/canary/probes.ts'
+import type { FunctionHost } from '../../scoring/functions/function-host.ts'
+import { addressOf } from '../../scoring/models/interface/address.ts'
+import type { ModelConfig } from '../../scoring/models/interface/model-config.ts'
+import { openModels } from '../../scoring/models/models.ts'
+import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
+import type { Resolved } from '../../scoring/plan/resolve.ts'
+import { Sandboxes } from '../../scoring/sandboxes/sandboxes.ts'
+import type { Connection } from './connect.ts'
+import { secret } from './opened-reward.ts'
+
+/** What came of one question to one judge. */
+export interface AskedJudge {
+  readonly model: string
+  readonly address: string
+  /** The reward and the step whose question it was. */
+  readonly plan: string
+  readonly step: string
+  readonly said: Probed
+  readonly ms: number
+}
+
+/** A model that is not asked, and why. */
+export interface UnaskedJudge {
+  readonly model: string
+  readonly why: string
+}
+
+interface Question {
+  readonly plan: Plan
+  readonly step: PlanStep
+  readonly sample: Sample
+  readonly model: string
+}
+
+/**
+ * Asks each instance that responds one question for each different step that asks its model, as the step itself would: about
+ * `given`, or else about a known right answer. Models that share a GPU or sleep are left alone, because a question would wake them.
+ */
+export async function askJudges(
+  { plans, models: configs, gateway }: Resolved,
+  functions: FunctionHost,
+  found: readonly Connection[],
+  given: { readonly sample: Sample; readonly isPlain: boolean },
+  env: Readonly<Record<string, string | undefined>>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<{ readonly asked: readonly AskedJudge[]; readonly unasked: readonly UnaskedJudge[] }> {
+  const questions = questionsOf(plans.values(), given)
+  const asleep = new Set([...configs].filter(([, config]) => maySleep(config)).map(([name]) => name))
+  const awake = (address: string) => !found.some((one) => asleep.has(one.model) && one.address === address)
+  const places = found.flatMap(({ model, address, trouble }) =>
+    trouble === null && awake(address)
+      ? questions.filter((question) => question.model === model).map((question) => ({ ...question, address }))
+      : [],
+  )
+  const models = openModels(Object.fromEntries([...configs].filter(([name]) => !asleep.has(name))), {
+    clock,
+    env,
+  })
+  const sandboxes = new Sandboxes(gateway.sandboxes, { clock, env, events: {} })
+  try {
+    const parts = { functions, models, sandboxes, clock, secret }
+    const asked = await Promise.all(
+      places.map(async ({ plan, step, sample, model, address }): Promise<AskedJudge> => {
+        const began = clock.now()
+        const deadline = began + 1000 * (configs.get(model)?.timeout_s ?? 0)
+        const aim = { plan, step, model, instance: addressOf(address), deadline, signal }
+        const said = await probe(parts, sample, aim)
+        const ms = Math.round(clock.now() - began)
+        return { model, address: hideSecrets(address), plan: plan.name, step: step.name, said, ms }
+      }),
+    )
+    const why = 'a question would wake it'
+    const unasked = [...asleep]
+      .filter((name) => questions.some(({ model }) => model === name))
+      .map((model) => ({ model, why }))
+    return { asked, unasked }
+  } finally {
+    sandboxes.close()
+    await models.close()
+  }
+}
+
+const maySleep = ({ gpu_group, lifecycle }: ModelConfig): boolean =>
+  gpu_group !== undefined || lifecycle !== undefined
+
+/** Steps that ask a model the same question count once. A step that reads earlier steps cannot be asked without them. */
+function questionsOf(
+  plans: Iterable<Plan>,
+  { sample, isPlain }: { readonly sample: Sample; readonly isPlain: boolean },
+): readonly Question[] {
+  const questions = new Map<string, Question>()
+  for (const plan of plans)
+    for (const step of plan.steps) {
+      if (step.kind !== 'model' || step.critique || step.after.length > 0) continue
+      const known = isPlain ? shippedProbes[step.function.name]?.[0]?.sample : undefined
+      for (const model of step.models) {
+        const key = `${model}\n${step.identity}\n${JSON.stringify(step.sampling ?? null)}`
+        if (!questions.has(key)) questions.set(key, { plan, step, sample: known ?? sample, model })
+      }
+    }
+  return [...questions.values()]
+}
