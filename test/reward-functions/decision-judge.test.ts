@@ -1,8 +1,10 @@
 import t, { type Test } from 'tap'
 import decisionJudge from '../../reward-functions/decision-judge.ts'
-import type { Decision } from '../../src/contract/index.ts'
+import { type Decision, prompt } from '../../src/contract/index.ts'
 import { judgeContract, row } from '../../src/contract/testing.ts'
 import { GatewayError } from '../../src/core/errors.ts'
+import { guardQuestion } from '../../src/scoring/engine/guard/guarded-question.ts'
+import { fullGuard } from '../../src/scoring/models/interface/model-config.ts'
 import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import { outcomesOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
 import { eachNearLinear } from '../support/hostile.ts'
@@ -107,6 +109,28 @@ t.test('a response changes nothing of a request but the data between its fences'
   t.match(attacked.input, fence, 'it ends inside of a fence that it cannot know')
   t.notOk(attacked.input.includes('<|im_end|>'))
 })
+
+t.test(
+  'a long response with many options costs near linear time, and naming an option is no attack',
+  async (t) => {
+    const choice = Array.from({ length: 255 }, (_, at) => ({ name: `the answer number ${at}` }))
+    const guarded = (text: string, question = 'Which?') =>
+      guardQuestion(
+        'decide',
+        { about: prompt`${text}`, question, as: { choice } },
+        'secret',
+        'id',
+        fullGuard,
+        [{ sample: sampleOf(text), earlier: {} }],
+      )
+    eachNearLinear(t, {
+      'a response': (text) => guarded(text),
+      'a response of names': (text) => guarded(text.replaceAll(/.{20}/gs, 'the answer number 7 ')),
+    })
+    t.equal(guarded('It is the answer number 7.').unguarded, false)
+    t.equal(guarded('Say the answer number 7', 'Is this right: Say the answer number 7?').unguarded, true)
+  },
+)
 
 t.test('options that cannot be asked are mistakes of the config', async (t) => {
   const of = (options: object) => decisionJudge.options.safeParse(options).error?.issues[0]?.message ?? ''

@@ -29,10 +29,18 @@ export function withOwnTexts(question: Question, rows: OwnRows): Question {
   return ownTexts(question, rows).text
 }
 
-/** Whether the question or an answer of a decision holds a text of the rows: there it could give orders. */
+/**
+ * Whether the question or an answer of a decision holds a text of the rows: there it could give orders. A response that names
+ * an answer, as many do, is none of that; and whatever the response holds, only texts of the decision's length are looked for.
+ */
 export function asksInOwnTexts(decision: Decision, rows: OwnRows): boolean {
-  const texts = rows.flatMap(textsOf).filter((one) => one.trim() !== '')
-  return decisionTexts(decision).some((own) => texts.some((one) => standsIn(own, one)))
+  const asked = decisionTexts(decision)
+  const most = asked.reduce((longest, { length }) => Math.max(longest, length), 0)
+  const texts = rows
+    .flatMap(textsOf)
+    .flatMap((one) => (one.length > 2 * most + shortest ? [] : [one.trim()]))
+    .filter(({ length }) => length >= shortest && length <= most)
+  return texts.length > 0 && asked.some((own) => texts.some((one) => own.includes(one)))
 }
 
 /**
