@@ -324,6 +324,22 @@ t.test('calibrate takes a cascade for worthless if it is, and says why', async (
   t.equal(await advice(smallFile, largeFile, '--prices', '9,10'), 'second', 'the small one is too dear')
   t.equal(await advice(smallFile, largeFile, '--confidence', 'details.none'), 'unsure')
   const lines = readFileSync(smallFile, 'utf8')
+  const told = join(folder, 'told.jsonl')
+  const withDetails = (line: string, at: number) => {
+    const row = JSON.parse(line)
+    return JSON.stringify({
+      ...row,
+      terms: { judge: { ...row.terms.judge, details: { confidence: at / 10 } } },
+    })
+  }
+  writeFileSync(told, lines.split('\n').map(withDetails).join('\n'))
+  const ran = await runCommand(['calibrate', told, largeFile, ...argv, '--format', 'json'])
+  const bounds = JSON.parse(ran.stdout).cascades[0].points.map(({ below }: { below: number }) => below)
+  t.strictSame(
+    bounds,
+    [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+    'what a judge says of its confidence counts',
+  )
   for (const [name, text] of [
     ['list.json', `[${lines.replaceAll('\n', ',')}]`],
     ['lines.json', lines],

@@ -34,7 +34,7 @@ judge, and the other one where the first is less confident.`,
     threshold: number('N', 'a score of N or more counts as yes', { or: 0.5 }),
     confidence: text(
       'FIELD',
-      "the field of a judge's confidence, 0 to 1, with --term within the step, e.g. details.confidence (default: the larger one of score and 1 - score)",
+      "the field of a judge's confidence, 0 to 1, within the step with --term (default: details.confidence of the step, as decision-judge writes it, else the larger one of score and 1 - score)",
     ),
     prices: pricesOption,
     'reward-functions': functionFolders,

@@ -3,7 +3,7 @@
 import { basename } from 'node:path'
 import { GatewayError } from '../../core/errors.ts'
 import type { LabelledRow, NamedJudge, Said } from '../../workbench/analysis/judge-comparison.ts'
-import { eachRow, valueAt } from '../../workbench/dataset/row.ts'
+import { eachRow, isObject, valueAt } from '../../workbench/dataset/row.ts'
 import { openRows } from '../../workbench/dataset/rows.ts'
 import type { Io } from '../command.ts'
 import { BadValue, misused, option, readNumber } from '../options.ts'
@@ -93,10 +93,21 @@ export async function judgedRows(
 function saidIn(row: unknown, term: string | undefined, place: string | undefined): Omit<Said, 'tokens'> {
   const score = valueAt(row, term === undefined ? 'reward' : `terms.${term}.score`)
   if (typeof score !== 'number') return { score: null, confidence: null }
-  if (place === undefined)
+  if (place === undefined) {
+    const own = detailsConfidence(row, term)
+    if (typeof own === 'number') return { score, confidence: own }
     return { score, confidence: score >= 0 && score <= 1 ? Math.max(score, 1 - score) : null }
+  }
   const told = valueAt(row, term === undefined ? place : `terms.${term}.${place}`)
   return { score, confidence: typeof told === 'number' ? told : null }
+}
+
+/** What a decision judge says of the step, or of the only step of its reward. */
+function detailsConfidence(row: unknown, term: string | undefined): unknown {
+  const terms = valueAt(row, 'terms')
+  const [only, ...others] = isObject(terms) ? Object.keys(terms) : []
+  const step = term ?? (others.length === 0 ? only : undefined)
+  return step === undefined ? undefined : valueAt(row, `terms.${step}.details.confidence`)
 }
 
 function nameOf(
