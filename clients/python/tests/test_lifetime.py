@@ -187,8 +187,11 @@ def test_the_last_failure_is_named_where_tries_run_out(
 
 @pytest.mark.parametrize("way", ["argument", "environment"])
 def test_proxies_of_the_environment_are_used_only_if_asked_for(
-    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch, way: str
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, way: str
 ) -> None:
+    secrets = tmp_path / "netrc"
+    secrets.write_text("default login someone password secret")
+    monkeypatch.setenv("NETRC", str(secrets))
     for name in ("http_proxy", "HTTP_PROXY"):
         monkeypatch.setenv(name, scripted.url)
     for name in ("no_proxy", "NO_PROXY"):
@@ -201,9 +204,16 @@ def test_proxies_of_the_environment_are_used_only_if_asked_for(
         rewards(direct)
     if way == "environment":
         monkeypatch.setenv("REWARD_GATEWAY_TRUST_ENV", "1")
-    with RewardGateway(url, reward="r", trust_env=True if way == "argument" else None) as proxied:
+    with RewardGateway(url, "key", reward="r", trust_env=True if way == "argument" else None) as proxied:
         assert rewards(proxied) == [0.5, 1]
-    assert [request["path"] for request in scripted.requests] == [f"{url}/v1/score"]
+    (request,) = scripted.requests
+    assert (request["path"], request["headers"]["authorization"]) == (f"{url}/v1/score", "Bearer key")
+    monkeypatch.setenv("no_proxy", "other.invalid,.invalid")
+    with (
+        RewardGateway(url, reward="r", retries=0, trust_env=True) as excepted,
+        pytest.raises(GatewayUnreachable),
+    ):
+        rewards(excepted)
 
 
 def test_code_of_users_passes_a_strict_checker() -> None:

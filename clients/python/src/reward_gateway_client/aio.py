@@ -8,7 +8,7 @@ from typing import Any
 
 import aiohttp
 
-from .connection import connector, default_headers, timeout_of
+from .connection import connector, default_headers, proxy_of, timeout_of
 from .errors import ClientUnusable, GatewayRefused
 from .exchange import (
     MAX_BODY_BYTES,
@@ -68,6 +68,7 @@ class AsyncRewardGateway:
         self._max_body_bytes = max_body_bytes
         self._verify = verify
         self._trust_env = trust_env_or_env(trust_env)
+        self._proxy: str | None = None
         self._opened: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
@@ -233,11 +234,11 @@ class AsyncRewardGateway:
         if self._opened is None:
             # Created here because it belongs to the running loop.
             self._loop = loop
+            self._proxy = proxy_of(self.url) if self._trust_env else None
             self._opened = aiohttp.ClientSession(
                 connector=connector(self._max_connections, self._verify),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=self._trust_env,
             )
         if self._loop is not loop:
             raise ClientUnusable(
@@ -245,7 +246,11 @@ class AsyncRewardGateway:
             )
         # As a file, because a long body as bytes would hold the loop.
         return self._opened.post(
-            self.url + path, data=BytesIO(body), headers=headers, timeout=timeout_of(tries.remaining_s())
+            self.url + path,
+            data=BytesIO(body),
+            headers=headers,
+            timeout=timeout_of(tries.remaining_s()),
+            proxy=self._proxy,
         )
 
     async def _post(self, path: str, headers: Mapping[str, str], body: bytes, tries: Tries) -> bytes:

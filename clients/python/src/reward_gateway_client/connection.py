@@ -2,6 +2,8 @@
 
 import socket
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
 import aiohttp
 
@@ -27,6 +29,13 @@ def watched_socket(address: Any) -> socket.socket:
 def timeout_of(remaining_s: float) -> aiohttp.ClientTimeout:
     """The timeout of one try. A judge may think for minutes, so only connecting has its own limit."""
     return aiohttp.ClientTimeout(total=remaining_s, sock_connect=min(CONNECT_TIMEOUT_S, remaining_s))
+
+
+def proxy_of(url: str) -> str | None:
+    """The proxy that the environment names for this address. aiohttp's own `trust_env` would also send a password of
+    .netrc, which no gateway expects."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.netloc) else getproxies_environment().get(parts.scheme)
 
 
 def default_headers(api_key: str | None) -> dict[str, str]:
