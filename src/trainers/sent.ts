@@ -37,7 +37,7 @@ export const sentByTrainers = {
     ...text,
     withoutPrompt: 'unless the ground truth is a JSON object with `prompt`',
     groups: true,
-    withoutImages: 'ever',
+    withoutImages: 'unless the ground truth carries them',
   },
   'eval-protocol': { ...messages, zeroWhen: 'its get_trl_adapter takes each error for 0' },
   'llama-factory': decoded,

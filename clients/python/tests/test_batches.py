@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -110,7 +111,7 @@ def test_trl_that_calls_no_async_functions_is_refused(tmp_path: Path, monkeypatc
 
 
 def test_easyr1_sends_a_batch_and_reads_what_the_ground_truth_carries(gateway_url: str) -> None:
-    carried = easyr1.carrying_prompt("7", MESSAGES, data_source="math", extra_info={"level": 3})
+    carried = easyr1.carrying_prompt("7", MESSAGES, data_source="math", extra_info={"level": np.int64(3)})
     inputs = [{"response": "x", "response_length": 1, "ground_truth": truth} for truth in (carried, "7", '{"a": 1}')]
     rows = easyr1.compute_score(inputs, url=gateway_url, reward="same")
     assert [row["overall"] for row in rows] == [1, 0, 0]

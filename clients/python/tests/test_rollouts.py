@@ -285,6 +285,11 @@ def test_rllm_gets_the_reward_of_the_last_trajectory(scripted: ScriptedServer, m
     assert (whole["prompt"], whole["response"], whole["status"]) == (MESSAGES, turns, "tool_limit")
     assert (whole["tokens"], whole["policy_version"]) == ({"response": 4}, {"first": 4, "last": 5})
     assert (short["prompt"], short["response"]) == (cut[:1], cut[1:])
+    parts = [{"type": "text", "text": "ask"}]
+    shown = SimpleNamespace(instruction=parts, metadata={})
+    scripted.answers = [ones]
+    rllm.evaluate(shown, episode(answer="said"))
+    assert scripted.requests[-1]["body"]["samples"][0]["prompt"] == [{"role": "user", "content": parts}]
     assert bare == {"prompt": "ask", "response": "said", "ground_truth": "7", "extra_info": {"level": 3}}
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .plain import to_json
 from .result import floats_of, number_of
 from .sample import Sample, sample_of
 from .settings import reward_or_env
@@ -34,7 +35,7 @@ def carrying_prompt(ground_truth: Any, prompt: Any, **fields: Any) -> str:
     """A value for the data set's column of ground truths that also carries the prompt (text or messages). EasyR1 passes
     nothing else to a reward, and judges and rewards that compare answers need it. `fields` are others of a sample:
     `data_source`, `rm_prompt`, `extra_info`."""
-    return json.dumps({"ground_truth": ground_truth, "prompt": prompt, **fields}, default=str)
+    return to_json({"ground_truth": ground_truth, "prompt": prompt, **fields}).decode()
 
 
 def _sample(row: Mapping[str, Any]) -> Sample:

@@ -29,7 +29,7 @@ def _sample(task: Any, episode: Any) -> Sample:
     steps = list(trajectory.steps) if trajectory else []
     prompt, response = _turns(steps)
     if not response:
-        prompt, response = task.instruction, _text(episode, trajectory)
+        prompt, response = _asked(task.instruction), _text(episode, trajectory)
     sample = sample_of(prompt, response, task.metadata)
     length = sum(len(step.response_ids) for step in steps)
     if length:
@@ -41,6 +41,13 @@ def _sample(task: Any, episode: Any) -> Sample:
     if reason in _STATUS:
         sample["status"] = _STATUS[reason]
     return sample
+
+
+def _asked(instruction: Any) -> Any:
+    """A text, messages, or the parts of one message."""
+    if isinstance(instruction, str) or all("role" in one for one in instruction):
+        return instruction
+    return [{"role": "user", "content": instruction}]
 
 
 def _turns(steps: list[Any]) -> tuple[Any, Any]:
