@@ -66,7 +66,7 @@ const wings: Record<string, { knows: readonly string[]; rooms: Record<string, re
     },
   },
   workbench: {
-    knows: ['core', 'contract', 'trainers', 'scoring'],
+    knows: ['core', 'contract', 'grading', 'trainers', 'scoring'],
     rooms: {
       // The policy's servers are pools as judges' are; sampling knows nothing of rewards.
       rollout: [],

@@ -2,6 +2,7 @@ import { type Fields, isObject } from '../dataset/row.ts'
 import { chat, pairs } from './conversations.ts'
 import { countdown } from './countdown.ts'
 import { type Family, messagesOf, textOf, Unusable } from './family.ts'
+import { liveCodeBench } from './live-code-bench.ts'
 import { npgMuse } from './npg-muse.ts'
 import { toolCall } from './tool-call.ts'
 
@@ -88,5 +89,8 @@ function otherSolution(target: string): string | null {
 
 /** Every kind of training data that `prepare` supports, by name. */
 export const families: ReadonlyMap<string, Family> = new Map(
-  [gsm8k, countdown, toolCall, rider, npgMuse, pairs, chat].map((family) => [family.name, family]),
+  [gsm8k, countdown, toolCall, rider, npgMuse, pairs, chat, liveCodeBench].map((family) => [
+    family.name,
+    family,
+  ]),
 )

@@ -10,6 +10,7 @@ import { pythonCalls, pythonLiteral } from '../../../src/workbench/prepare/pytho
 import { messagesOfTurns, toolCall } from '../../../src/workbench/prepare/tool-call.ts'
 import { runCommand } from '../../support/command-line.ts'
 import { testGateway } from '../../support/gateway.ts'
+import { packed, packedPickle } from '../../support/packed-tests.ts'
 import { sources } from '../../support/training-sources.ts'
 import { pythonSources, unusableRows } from './cases.ts'
 
@@ -58,6 +59,58 @@ t.test('prepare turns a source into training rows', async (t) => {
       }
     })
   }
+
+  await t.test(
+    'livecodebench: packed tests become lists that a reward reads, and nothing is unpickled',
+    async (t) => {
+      const tests = (...pairs: readonly (readonly [string, string])[]) =>
+        JSON.stringify(pairs.map(([input, output]) => ({ input, output, testtype: 'stdin' })))
+      const row = {
+        question_content: 'Add two numbers.',
+        question_id: 'abc_1',
+        platform: 'contests',
+        starter_code: '',
+        public_test_cases: tests(['1 2\n', '3\n']),
+        private_test_cases: packedPickle(tests(['4 5\n', '9\n'])),
+        metadata: '{}',
+      }
+      const called = {
+        ...row,
+        starter_code: 'class Solution:\n    def add(self, a: int, b: int) -> int:\n        ',
+        public_test_cases: tests(['1\n2', '3']),
+        private_test_cases: tests(['4\n5', '9']),
+        metadata: '{"func_name": "add"}',
+      }
+      const job = jobOf('livecodebench', [
+        row,
+        called,
+        { ...row, private_test_cases: packed(Buffer.from("\x80\x04cos\nsystem\n(S'id'\ntR.", 'latin1')) },
+        { ...row, public_test_cases: '[]', private_test_cases: '[]' },
+        { ...row, private_test_cases: '[{"input": 1}]' },
+        { ...called, private_test_cases: tests(['4\n5', 'nine']) },
+      ])
+      const { dropped, written, withoutGold } = await prepare(job)
+      t.strictSame([written, withoutGold], [{ train: 2 }, 2])
+      t.match(Object.keys(dropped).sort(), [
+        /private_test_cases cannot be read: it is a pickle of more/,
+        /private_test_cases has a test without/,
+        /the reward rejects the row: output 1 .* is no JSON value/,
+        /there are no tests/,
+      ])
+      const [first, second] = lines(join(job.folder, 'train.jsonl'))
+      t.match(first, {
+        prompt: [{ role: 'user', content: /Add two numbers.\n\nWrite a Python program/ }],
+        reward_model: {
+          ground_truth: { inputs: ['1 2\n', '4 5\n'], outputs: ['3\n', '9\n'], fn_name: null },
+        },
+        extra_info: { question_id: 'abc_1', difficulty: null, answer: null },
+      })
+      t.match(second, {
+        prompt: [{ content: /class Solution/ }],
+        reward_model: { ground_truth: { inputs: ['1\n2', '4\n5'], fn_name: 'add' } },
+      })
+    },
+  )
 
   await t.test(
     'chat: the turns before the last one are the prompt, and thinking is no reference',
