@@ -27,6 +27,10 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     explain: async () => (await import('./rewards/explain.ts')).command,
     import: async () => (await import('./rewards/import.ts')).command,
   },
+  'Training runs': {
+    submit: async () => (await import('./runs/submit.ts')).command,
+    rewards: async () => (await import('./runs/rewards.ts')).command,
+  },
   'Data sets': {
     prepare: async () => (await import('./data/prepare.ts')).command,
     'prepare subset': async () => (await import('./data/prepare-subset.ts')).command,

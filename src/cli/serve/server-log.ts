@@ -295,15 +295,17 @@ export function openJudgeLog(
   }
 }
 
-/** Logs what an operator must know of the queue. The log may be opened after it. */
-export function queueLog(log: () => Log | null): QueueEvents {
+/** Logs what an operator must know of the queue. Call `flush` once the log is open: recovery comes before it. */
+export function queueLog(log: () => Log | null): QueueEvents & { flush(): void } {
   const early: (() => void)[] = []
   const tell = (line: () => void): void => {
-    if (log() === null) return void early.push(line)
-    for (const one of early.splice(0)) one()
-    line()
+    if (log() === null) early.push(line)
+    else line()
   }
   return {
+    flush: () => {
+      for (const line of early.splice(0)) line()
+    },
     disk: (trouble) =>
       tell(() =>
         trouble === null

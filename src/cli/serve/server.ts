@@ -125,8 +125,8 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const place = { host: options.host ?? listen.host, port: options.port ?? listen.port }
   let app: Awaited<ReturnType<typeof createApp>>
   try {
-    const events = { ...queueLog(() => log), committed: metrics.queue.committed }
-    queue = await openQueue({ gateway, clock, events })
+    const told = queueLog(() => log)
+    queue = await openQueue({ gateway, clock, events: { ...told, committed: metrics.queue.committed } })
     app = await createApp({
       gateway,
       metrics,
@@ -137,6 +137,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       logger: { level: options.logLevel, hooks: { streamWrite: hideSecrets } },
     })
     log = app.log
+    told.flush()
     await app.listen({ ...place, backlog: waitingConnections })
     logSandboxes(log, gateway)
   } catch (error) {

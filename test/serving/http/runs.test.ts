@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { testApp } from '../../support/app.ts'
+import { runCommand } from '../../support/command-line.ts'
 import { until } from '../../support/models.ts'
 import { completion, type Script, scriptedServer } from '../../support/scripted-server.ts'
 
@@ -469,6 +470,46 @@ t.test('a restart: what was accepted is scored, cursors go on', async (t) => {
   await put('other', { reward: 'ranked', sample: { response: 'xx', group_id: 'g', group_size: 2 } })
   const after = await get(`/v1/runs/a/rewards?wait_s=20&after=${json.cursor}`)
   t.match(after.json.results, [{ result: { reward: 0 } }, { result: { reward: 1 } }])
+})
+
+t.test('submit and rewards: the commands of the queue', async (t) => {
+  const { app } = await worldOf(t)
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const target = ['--url', url, '--run', 'cli']
+  const lines = [
+    JSON.stringify({ uid: 'whole', ...rule('4') }),
+    JSON.stringify({ id: 'row', response: '5', ground_truth: '4' }),
+    JSON.stringify({ response: '4', ground_truth: '4' }),
+    'not JSON',
+  ].join('\n')
+  const sent = await runCommand(['submit', '-', ...target, '--reward', 'ruled'], { stdin: lines })
+  t.equal(sent.code, 1)
+  t.match(sent.stdout, '3 rollouts accepted, 1 refused')
+  t.match(sent.stderr, /refused: .*not valid JSON/)
+  const stop = new AbortController()
+  const seen: string[] = []
+  const followed = await runCommand(['rewards', ...target, '--follow'], {
+    signal: stop.signal,
+    onStdout: (text) => {
+      seen.push(...text.trim().split('\n'))
+      if (seen.length === 3) stop.abort()
+    },
+  })
+  t.equal(followed.code, 0)
+  const finals = seen.map((line) => JSON.parse(line))
+  t.strictSame(finals.map(({ uid, result }) => [uid, result.reward]).sort(), [
+    ['3', 1],
+    ['row', 0],
+    ['whole', 1],
+  ])
+  const rest = await runCommand(['rewards', ...target, '--after', finals[1].cursor])
+  t.strictSame(rest.stdout.trim(), seen[2])
+  t.match(await runCommand(['rewards', ...target, '--after', 'x']), {
+    code: 2,
+    stderr: /after: is not a cursor/,
+  })
+  t.match(await runCommand(['submit', '/no/such', ...target]), { code: 2, stderr: /does not exist/ })
+  t.match(await runCommand(['rewards']), { code: 2, stderr: /--run is needed/ })
 })
 
 t.test('keys: reading and sending need the scope score', async (t) => {
