@@ -1,7 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { keepSecret } from '../../core/secrets.ts'
-import { reasonOf } from '../../core/system-error.ts'
+import { fileTrouble, reasonOf } from '../../core/system-error.ts'
 
 /** What a download needs of its surroundings. */
 export interface HubOptions {
@@ -86,7 +86,10 @@ export class HubClient {
         pauseMs = retryAfterMs(reply.headers.get('retry-after')) ?? pauseMs
       } catch (error) {
         if (signal.aborted) throw stopped(what)
-        if (error instanceof GatewayError && !(error instanceof BrokenDownload)) throw error
+        const isOwn =
+          error instanceof GatewayError ? !(error instanceof BrokenDownload) : fileTrouble(error) !== null
+        // A full disk is none of the hub's faults.
+        if (isOwn) throw error
         fault =
           error instanceof GatewayError
             ? error

@@ -111,7 +111,8 @@ function fileOf(entry: unknown): readonly HubFile[] {
     typeof size === 'number' &&
     Number.isSafeInteger(size) &&
     size >= 0
-  return isSound && path.length < 1000 ? [{ path, size, digest: oid }] : []
+  // Names of configs and splits are shown in errors.
+  return isSound && path.length < 1000 && !/\p{C}/u.test(path) ? [{ path, size, digest: oid }] : []
 }
 
 /** The hub's Parquet files of a split: `CONFIG/SPLIT/0000.parquet`. Without a config there must be one, or one named `default`. */

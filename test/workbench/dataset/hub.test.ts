@@ -60,6 +60,7 @@ async function fakeHub(t: Test, files: Readonly<Record<string, Buffer>>) {
     { type: 'directory', path: 'default', oid: 'b'.repeat(40), size: 0 },
     { type: 'file', path: 'default/train/x.parquet', oid: '../../../../etc/passwd', size: 3 },
     { type: 'file', path: 'default/train/y.parquet', oid: 'd'.repeat(40), size: -1 },
+    { type: 'file', path: 'default/tra\u001bn/0.parquet', oid: 'd'.repeat(40), size: 1 },
     { type: 'file', path: 7, oid: 'd'.repeat(40), size: 1 },
     null,
   ]
@@ -169,6 +170,11 @@ t.test(
     t.equal(refused.code, 2)
     t.match(refused.stderr, /does not accept the token in HF_TOKEN/)
     t.notMatch(refused.stderr, /hf_other|secret of/)
+    const unknown = await score('hf://o/n/tran')
+    t.match(unknown.stderr, /no split 'tran'.*train/)
+    t.notOk(unknown.stderr.includes('\u001b'))
+    const full = await score('hf://o/n/test', { REWARD_GATEWAY_CACHE: join(folder, 'out', 'scored.jsonl') })
+    t.match(full, { code: 2, stderr: /cannot be written/ })
     const check = await runCommand(['check', 'rm-configs/gsm8k.yaml', '--data', 'hf://o/n/test'], {
       env: hub.env,
     })
