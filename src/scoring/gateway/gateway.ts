@@ -227,7 +227,10 @@ interface ReadReply {
   readonly failure: Failure | null
 }
 
-/** Parses a text as an answer of the step's first model, including guard and range checks. Calls no model. */
+/**
+ * Parses a text as an answer of the step's first model, including guard and range checks: to its question, or to the first of
+ * several. Calls no model.
+ */
 async function readReply(
   functions: FunctionHost,
   plan: Plan,
@@ -236,7 +239,8 @@ async function readReply(
   text: string,
 ): Promise<ReadReply> {
   const step = plan.steps.find((one) => one.name === name)
-  if (step?.kind !== 'model' || step.ask !== 'generate' || step.critique) {
+  const reads = step?.kind === 'model' || step?.kind === 'questions'
+  if (!step || !reads || step.ask !== 'generate' || step.critique) {
     const near = step
       ? ''
       : didYouMean(
@@ -253,7 +257,8 @@ async function readReply(
   const said = (step.guards.get(model) ?? fullGuard).thoughts ? withoutThoughts(whole) : whole
   if (said === null) return { score: null, failure: null }
   const rows = [{ sample, earlier: {} }]
-  const read = await functions.call({ op: 'postprocess', function: step.function, rows, answer: said })
+  const call = { op: 'postprocess', function: step.function, rows, answer: said } as const
+  const read = await functions.call(step.kind === 'questions' ? { ...call, at: 0 } : call)
   if (read.status === 'failed') return { score: null, failure: read.failure }
   return { score: (read.status === 'verdicts' ? read.verdicts[0] : null) ?? null, failure: null }
 }

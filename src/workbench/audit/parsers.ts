@@ -19,7 +19,10 @@ export async function auditParsers(
 ): Promise<readonly ParserTrial[]> {
   const steps = gateway
     .reward(reward)
-    .steps.filter(({ kind, ask, critique }) => kind === 'model' && ask === 'generate' && !critique)
+    .steps.filter(
+      ({ kind, ask, critique }) =>
+        (kind === 'model' || kind === 'questions') && ask === 'generate' && !critique,
+    )
   const trials: ParserTrial[] = []
   for (const step of steps) {
     const [, high] = step.function.range

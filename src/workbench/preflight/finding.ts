@@ -80,6 +80,15 @@ export const findingKinds = {
     severity: 'error',
     advice: 'rm_preprocess cannot make a question from the right answer',
   },
+  rubric: {
+    severity: 'note',
+    advice:
+      'each criterion is a question with ask: each (the default); docs/rubrics.md says how rubrics are read',
+  },
+  'odd-rubric': {
+    severity: 'warning',
+    advice: 'look at these rubrics: they may not pay what their author meant',
+  },
   'unguarded-response': {
     severity: 'warning',
     advice: 'make the question with prompt`...`, which fences values',

@@ -16,6 +16,7 @@ import { type Finding, Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 import { QuestionCheck, type ShownQuestion } from './questions.ts'
 import { ColumnCheck, checkLeaks, checkTexts, DuplicateCheck, type Item, turnsOf } from './row-checks.ts'
+import { RubricCheck } from './rubrics.ts'
 import { type Probe, probe, type Sampled } from './signal-probe.ts'
 import { type Level, TruthCheck } from './truths.ts'
 
@@ -68,6 +69,7 @@ export async function preflight(job: PreflightJob): Promise<Report> {
   const truths = new TruthCheck(opened, findings)
   const questions = new QuestionCheck(opened, findings, job.answerTokens, signal)
   const contents = new ContentCheck(opened, findings)
+  const rubrics = new RubricCheck(opened.plan, findings)
   const chosen = new Reservoir<Item>(job.probed, seeded(job.seed))
   const lengths = new LengthTally()
   let rows = 0
@@ -78,6 +80,7 @@ export async function preflight(job: PreflightJob): Promise<Report> {
       columns.look(item)
       checkTexts(item, findings)
       repeats.look(item)
+      rubrics.look(item)
       checkLeaks(item, findings)
       chosen.add(item)
       lengths.add(promptText(turnsOf(item)))

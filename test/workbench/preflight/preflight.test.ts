@@ -369,3 +369,37 @@ t.test("the check covers judges' questions and a policy's answers", async (t) =>
     })
   })
 })
+
+t.test('rubrics are named by their form, and odd ones are found', async (t) => {
+  const rubrics = [
+    { rubrics: [{ criterion: 'States X', points: 5 }] },
+    [{ title: 'T', description: 'Essential Criteria: x', weight: 5 }],
+    [{ text: 'Is rude', weight: -1 }],
+    [{ text: 'a' }, { text: 'a' }],
+    [
+      { description: 'Pitfall Criteria: Does not invent.', weight: -1 },
+      { description: 'Essential: x', weight: 5 },
+    ],
+    [{ text: 'a', weight: 0 }],
+    'none',
+  ]
+  const rows = rubrics.map((ground_truth, at) => ({ prompt: `Question ${at}?`, ground_truth }))
+  const report = await look({ steps: [{ name: 'rubric', function: 'rubric-judge', model: 'judge' }] }, rows, {
+    models: { judge: { model: 'm', instances: ['http://127.0.0.1:9'] } },
+  })
+  const found = report.findings
+    .filter(({ name }) => ['rubric', 'odd-rubric', 'failing-question'].includes(name))
+    .map(({ name, message, rows }) => `${name} ${rows.join()} ${message}`)
+  t.match(found, [
+    /^failing-question 6 .*rubric\[0\]: its weight is 0/,
+    /^failing-question 7 .*the row has no rubric/,
+    /^odd-rubric 3 .*only faults/,
+    /^odd-rubric 4 .*the same criterion twice/,
+    /^odd-rubric 5 .*pitfall/,
+    /^rubric 1 .*form healthbench, 1 criterion/,
+    /^rubric 2 .*form rar, 1 criterion/,
+    /^rubric 3 .*form plain, 1 criterion/,
+    /^rubric 4 .*form plain, 2 criteria/,
+    /^rubric 5 .*form rar, 2 criteria/,
+  ])
+})
