@@ -190,7 +190,7 @@ t.test("the check covers judges' questions and a policy's answers", async (t) =>
       ...row,
       reward_model: { ground_truth: at === 2 ? { points: ['b'] } : '{"points": ["a"]}' },
     }))
-    const steps = [{ name: 'rubric', function: 'rubric-judge', model: 'judge' }]
+    const steps = [{ name: 'rubric', function: 'points-judge', model: 'judge' }]
     const { findings } = await look({ models, steps }, asText)
     t.match(findings, [
       { name: 'truth-from-text', severity: 'note', count: 2, rows: ['1', '2'], message: /^step rubric: / },
