@@ -102,7 +102,7 @@ def test_trl_that_calls_no_async_functions_is_refused(tmp_path: Path, monkeypatc
     monkeypatch.syspath_prepend(str(tmp_path))
     installed = tmp_path / "trl-0.0.dist-info/METADATA"
     installed.parent.mkdir()
-    for version in ("0.27.0", "1.0.0.dev0", "0.27"):
+    for version in ("0.27.0", "1.0.0.dev0", "0.27rc1", "2"):
         installed.write_text(f"Metadata-Version: 2.1\nName: trl\nVersion: {version}\n")
         assert len(trl.gateway_rewards("http://127.0.0.1:9", reward="r")) == 1
     installed.write_text("Metadata-Version: 2.1\nName: trl\nVersion: 0.26.2\n")

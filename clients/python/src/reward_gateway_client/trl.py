@@ -1,6 +1,7 @@
 """TRL (GRPO, RLOO, AsyncGRPO) from version 0.27 on, and axolotl, Unsloth and open-r1, which use the same functions."""
 
 import asyncio
+import re
 import warnings
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -52,7 +53,8 @@ def _require_async_functions() -> None:
         installed = version("trl")
     except PackageNotFoundError:
         return
-    if tuple(int(part) for part in installed.split(".")[:2]) < _FIRST_ASYNC:
+    numbers = re.match(r"(\d+)\.(\d+)", installed)
+    if numbers and (int(numbers[1]), int(numbers[2])) < _FIRST_ASYNC:
         raise ImportError(f"TRL {installed} cannot call async reward functions: install trl>=0.27")
 
 
