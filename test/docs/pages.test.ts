@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { parse } from 'yaml'
 import { errorCodes, GatewayError } from '../../src/core/errors.ts'
 import { failureKinds } from '../../src/core/sample/sample.ts'
 import { configSchemas, gatewayConfig } from '../../src/scoring/plan/gateway-config.ts'
 import { trainerFormats } from '../../src/trainers/index.ts'
+import { wholeConfig } from '../support/whole-config.ts'
 
 const page = (name: string) => readFileSync(join('docs', name), 'utf8')
 
@@ -66,6 +68,29 @@ t.test('every key of the configs is on its page, and no other', async (t) => {
     t.ok(wanted.length > 3, heading)
     t.strictSame(documented(markdown, heading).sort(), wanted.sort(), heading)
   }
+})
+
+t.test('the defaults on the page are those of the code', async (t) => {
+  const given = parse(wholeConfig(new Set()))
+  const { record, queue, canary, reload, models, ...settings } = given
+  const server = { model: 'judge', instances: models.judge.instances }
+  const bare = {
+    record: { folder: 'rows' },
+    queue: { folder: 'rows' },
+    canary: {},
+    reload: { samples: {} },
+    models: { judge: { ...server, lifecycle: {} } },
+  }
+  const whole = gatewayConfig.parse({
+    ...settings,
+    reload: { ...reload, samples: {} },
+    record: { ...record, folder: 'rows' },
+    queue: { ...queue, folder: 'rows' },
+    canary,
+    models,
+  })
+  t.strictSame(whole, gatewayConfig.parse(bare))
+  t.strictSame(gatewayConfig.parse(parse(wholeConfig())), gatewayConfig.parse({ models: { judge: server } }))
 })
 
 t.test('every code and every kind of failure is on its page, with its status, and no other', async (t) => {

@@ -9,6 +9,7 @@ import type { TrainerFormat } from '../../src/trainers/format.ts'
 import { trainerFormats } from '../../src/trainers/index.ts'
 import { keptTable } from '../trainers/recorded.ts'
 import { commandsPage, routesPage } from './reference-pages.ts'
+import { wholeConfigPage } from './whole-config.ts'
 
 /** What the code says of itself in other files; `npm run generate` writes them, tests compare them. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
@@ -21,6 +22,7 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
     ['docs/trainers.md', await trainerTables()],
     ['docs/cli.md', await commandsPage()],
     ['docs/http.md', await routesPage()],
+    ['docs/gateway-yaml.md', wholeConfigPage()],
     [trainerIndexFile, trainerIndex()],
   ])
 }
