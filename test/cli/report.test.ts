@@ -39,7 +39,14 @@ t.test('the HTML report has all figures, and text of a row is never executed', a
   })
   const page = readFileSync(output, 'utf8')
   t.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt;'))
-  t.ok(page.includes("default-src 'none'"))
+  t.ok(page.includes("default-src 'none'; style-src 'unsafe-inline'"))
+  const known =
+    /^<(?:html|head|meta|title|style|body|h[12]|p|code|div|figure|figcaption|table|thead|tbody|tr|th|td|svg|g|path|rect|text|tspan|defs|clipPath|linearGradient|stop|line|circle|polygon|polyline)\b/
+  t.strictSame(
+    (page.match(/<[a-z][^>]*>/gi) ?? []).filter((tag) => !known.test(tag)),
+    [],
+    'tags of HTML and SVG',
+  )
   t.equal(page.match(/<svg/g)?.length, 10)
   for (const part of [
     'Best answer of each group',

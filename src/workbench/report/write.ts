@@ -36,9 +36,9 @@ function htmlOf(report: Report, drawings: readonly RenderedChart[]): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; pageStyle-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
 <title>${escapedHtml(title)}</title>
-<pageStyle>${pageStyle}</pageStyle>
+<style>${pageStyle}</style>
 </head>
 <body>
 <h1>${escapedHtml(title)}</h1>
