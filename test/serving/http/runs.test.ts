@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -471,6 +472,29 @@ t.test('a restart: what was accepted is scored, cursors go on', async (t) => {
   const after = await get(`/v1/runs/a/rewards?wait_s=20&after=${json.cursor}`)
   t.match(after.json.results, [{ result: { reward: 0 } }, { result: { reward: 1 } }])
 })
+
+t.test(
+  'a run is moved to another gateway with its folder: cursors go on, and the rest is scored there',
+  async (t) => {
+    const [from, to] = [newFolder(), newFolder()]
+    const first = await worldOf(t, { folder: from }, async (seen) => {
+      await seen.closed
+      return undefined
+    })
+    await first.put('ruled', rule('4'))
+    await first.put('judged', { reward: 'judged', sample: { response: 'x' } })
+    const [{ cursor }] = await first.finals(1)
+    await first.app.close()
+    const name = `run-${hash('sha256', 'a').slice(0, 32)}`
+    t.strictSame(readdirSync(from), [name], 'as the page says')
+    renameSync(join(from, name), join(to, name))
+    const { get } = await worldOf(t, { folder: to })
+    const { json } = await get(`/v1/runs/a/rewards?wait_s=20&after=${cursor}`)
+    t.match(json.results, [{ uid: 'judged', attempt: 1, state: 'scored' }])
+    const back = await worldOf(t, { folder: from })
+    t.equal((await back.get(`/v1/runs/a/rewards?after=${cursor}`)).status, 410, 'the first has it no more')
+  },
+)
 
 t.test('submit and rewards: the commands of the queue', async (t) => {
   const { app } = await worldOf(t)
