@@ -12,19 +12,23 @@ const file = new URL(
 
 /** Starts threads for the package's own functions. Users' code runs in processes. */
 export function workerThreads(sources: readonly FunctionSource[]): StartExecutor {
-  return (events) => new WorkerThread(sources, events)
+  const used = new Set<string>()
+  return (events) => new WorkerThread(sources, used, events)
 }
 
 class WorkerThread implements Executor {
   readonly #progress = idleProgress()
   readonly #worker: Worker
+  /** Functions that any thread has run. A new one loads them before it takes rows, which the others run meanwhile. */
+  readonly #used: Set<string>
   #reason = ''
   #sent = 0
   #isEnded = false
 
-  constructor(sources: readonly FunctionSource[], events: ExecutorEvents) {
+  constructor(sources: readonly FunctionSource[], used: Set<string>, events: ExecutorEvents) {
+    this.#used = used
     this.#worker = new Worker(file, {
-      workerData: { progress: this.#progress, sources },
+      workerData: { progress: this.#progress, sources, used: [...used] },
       // Otherwise what this process preloads (a debugger, a test runner, an SDK) would load in each thread too, at twice the cost of its start.
       execArgv: [],
       env: { ...process.env, NODE_OPTIONS: '' },
@@ -45,6 +49,7 @@ class WorkerThread implements Executor {
 
   run(chunk: Chunk): number {
     this.#worker.ref()
+    for (const { name, type } of chunk) if (type === 'call') this.#used.add(name)
     this.#worker.postMessage(packChunk(chunk))
     return ++this.#sent
   }

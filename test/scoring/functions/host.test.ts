@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import type { FunctionEvent } from '../../../src/scoring/functions/function-host.ts'
+import { workerThreads } from '../../../src/scoring/functions/thread-executor.ts'
 import { call, failureOf, numberOf, openWith, score } from '../../support/function-calls.ts'
+import { sampleOf } from '../../support/gateway.ts'
 import { authorFiles, rule } from './author-files.ts'
 
 t.test('functions of a folder without node_modules, outside the project', async (t) => {
@@ -232,4 +234,33 @@ t.test('an edited file is seen by a host opened later, and closing lets what run
   t.match(failureOf(await score(before, fn, '')), /^cancelled/)
   t.equal(numberOf(await score(after, await after.bind('edited', {}), '')), 0.75)
   t.not((await before.describe('edited')).hash, (await after.describe('edited')).hash)
+})
+
+t.test('a new thread has loaded what other threads run before it takes rows', async (t) => {
+  const folder = t.testdir({ log: '' })
+  const [file, log] = ['counted.mjs', 'log'].map((name) => join(folder, name)) as [string, string]
+  writeFileSync(
+    file,
+    `import { appendFileSync } from 'node:fs'\nappendFileSync(${JSON.stringify(log)}, 'x')\n`,
+  )
+  const start = workerThreads([{ name: 'counted', file, loader: 'native', hash: '', texts: {} }])
+  const open = (done: () => void) =>
+    new Promise<ReturnType<typeof start>>((resolve, reject) => {
+      const executor = start({
+        ready: () => resolve(executor),
+        done,
+        gone: (reason) => reject(new Error(reason)),
+      })
+      t.teardown(() => executor.end())
+    })
+  const rows = [{ sample: sampleOf('r'), earlier: {} }]
+  await new Promise<void>((resolve, reject) => {
+    open(resolve).then((first) => {
+      t.equal(readFileSync(log, 'utf8'), '', 'a first one knows of nothing')
+      first.run([{ name: 'counted', type: 'call', op: 'score', options: '{}', rows }])
+    }, reject)
+  })
+  t.equal(readFileSync(log, 'utf8'), 'x')
+  await open(() => {})
+  t.equal(readFileSync(log, 'utf8'), 'xx')
 })

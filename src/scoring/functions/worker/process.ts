@@ -7,6 +7,7 @@ import { FrameReader, frame } from '../frames.ts'
 import { type EncodedResult, encodeResult } from '../node-messages.ts'
 import { stageBytes } from '../progress.ts'
 import { errorPlace } from './error-text.ts'
+import { loader } from './load.ts'
 import { chunkRunner } from './run-chunk.ts'
 
 /** Results are sent once they have this many characters, so that each message is quick to read. */
@@ -82,7 +83,7 @@ const reader = new FrameReader((text) => {
     void answerAll()
   } else {
     isTold = true
-    run = chunkRunner(parse(text) as FunctionSource[], tell)
+    run = chunkRunner(loader(parse(text) as FunctionSource[]), tell)
   }
 }, true)
 socket.on('data', (bytes: Buffer) => {

@@ -1,7 +1,6 @@
-import type { FunctionSource } from '../discover.ts'
 import type { Chunk, FunctionJob, JobResult } from '../job.ts'
 import { idleMark, loadingMark, runningMark } from '../progress.ts'
-import { loader } from './load.ts'
+import type { loader } from './load.ts'
 import { runJob } from './run-job.ts'
 
 /** After this long, the rest of a chunk goes back to the pool, because its other jobs may be as slow. */
@@ -9,10 +8,9 @@ const mostChunkMs = 50
 
 /** Runs chunks of these functions, or only the first jobs of a slow one. `mark` reports progress to the host. */
 export function chunkRunner(
-  sources: readonly FunctionSource[],
+  functions: ReturnType<typeof loader>,
   mark: (mark: number) => void,
 ): (chunk: Chunk, done: (result: JobResult, ms: number) => void) => Promise<void> {
-  const functions = loader(sources)
   const { now } = performance
   const clock = now.bind(performance)
   return async (jobs, done) => {

@@ -4,11 +4,18 @@ import { type ChunkMessage, packResults, unpackChunk } from '../chunk-message.ts
 import type { FunctionSource } from '../discover.ts'
 import type { JobResult } from '../job.ts'
 import type { Progress } from '../progress.ts'
+import { loader } from './load.ts'
 import { chunkRunner } from './run-chunk.ts'
 
-const { progress, sources } = workerData as { progress: Progress; sources: readonly FunctionSource[] }
+const { progress, sources, used } = workerData as {
+  progress: Progress
+  sources: readonly FunctionSource[]
+  /** Functions that are loaded before any row comes. */
+  used: readonly string[]
+}
 const port = parentPort as MessagePort
-const run = chunkRunner(sources, (mark) => Atomics.store(progress, 1, mark))
+const functions = loader(sources)
+const run = chunkRunner(functions, (mark) => Atomics.store(progress, 1, mark))
 
 async function answer(message: ChunkMessage): Promise<void> {
   const results: JobResult[] = []
@@ -24,4 +31,5 @@ port.on('message', (message: ChunkMessage) => {
   progress[0] = (progress[0] ?? 0) + 1
   void answer(message)
 })
+await Promise.all(used.map((name) => functions.load(name)))
 port.postMessage('ready')
