@@ -409,3 +409,25 @@ t.test('the log of parked questions (M54)', async (t) => {
     t.equal(clock.pending, 0)
   })
 })
+
+t.test('check --connect asks the second judge of a decision, too', async (t) => {
+  const lacking = () => scriptedServer((_, response) => json(response, {}, 501), ['m'])
+  const [first, second] = await Promise.all([lacking(), lacking()])
+  t.teardown(() => Promise.all([first, second].map((server) => server.kill())))
+  const of = ({ url }: { readonly url: string }) => ({
+    model: 'm',
+    instances: [url],
+    decide: { wire: 'vllm' },
+  })
+  const escalate = { below: 0.8, model: 'second' }
+  const folder = t.testdir({
+    'one.json': JSON.stringify({
+      models: { first: of(first), second: of(second) },
+      steps: [{ name: 'right', function: 'decision-judge', model: 'first', escalate }],
+    }),
+  })
+  const { code, stdout } = await runCommand(['check', `${folder}/one.json`, '--connect'])
+  t.equal(code, 1)
+  for (const [name, { url }] of Object.entries({ first, second }))
+    t.match(stdout, new RegExp(`\\nerror: ${name} at ${url}: no verdict on .*: the server answered 501`))
+})

@@ -7,7 +7,7 @@ import type { FunctionHost } from '../../scoring/functions/function-host.ts'
 import { addressOf } from '../../scoring/models/interface/address.ts'
 import type { ModelConfig } from '../../scoring/models/interface/model-config.ts'
 import { openModels } from '../../scoring/models/models.ts'
-import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
+import { askedModels, type Plan, type PlanStep } from '../../scoring/plan/plan.ts'
 import type { Resolved } from '../../scoring/plan/resolve.ts'
 import { Sandboxes } from '../../scoring/sandboxes/sandboxes.ts'
 import type { Connection } from './connect.ts'
@@ -99,7 +99,7 @@ function questionsOf(
     for (const step of plan.steps) {
       if (step.kind !== 'model' || step.critique || step.after.length > 0) continue
       const known = isPlain ? shippedProbes[step.function.name]?.[0]?.sample : undefined
-      for (const model of step.models) {
+      for (const model of askedModels(step)) {
         const key = `${model}\n${step.identity}\n${JSON.stringify(step.sampling ?? null)}`
         if (!questions.has(key)) questions.set(key, { plan, step, sample: known ?? sample, model })
       }

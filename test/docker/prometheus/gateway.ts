@@ -102,7 +102,10 @@ export async function startObserved(): Promise<ObservedGateway> {
   write('open', { steps: [judged('judge')] })
   write('broken', { steps: [judged('broken')] })
   const escalate = { below: 0.8, model: 'surer' }
-  write('decided', { steps: [{ name: 'q', function: 'decision-judge', model: 'wavering', escalate }] })
+  const options = { about: 'Answer: {response}' }
+  write('decided', {
+    steps: [{ name: 'q', function: 'decision-judge', model: 'wavering', escalate, options }],
+  })
   write('sleepy', { steps: [judged('sleepy')] })
   for (const sandbox of ['local', 'fusion'])
     write(`${sandbox}-programs`, { steps: [{ name: 'tests', function: 'code-tests', sandbox }] })
