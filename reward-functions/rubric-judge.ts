@@ -11,6 +11,7 @@ import {
   type Row,
   type Score,
 } from '../src/contract/index.ts'
+import { lowestOf, mustScoreProblem, rubricSumOf, rubricSumOptions } from '../src/contract/rubric-options.ts'
 import {
   batchSchema,
   batchVerdicts,
@@ -45,32 +46,17 @@ const options = z
     batch: z.int().min(1).max(64).default(8),
     /** Whether the judge gives a reason before each verdict. */
     reasons: z.boolean().default(false),
-    /** How the criteria become a score. */
-    sum: z.enum(['weighted', 'healthbench', 'rar', 'must_all']).default('weighted'),
-    /** What the weighted sum is divided by: the positive weight, or all of it. */
-    normalise: z.enum(['positive', 'absolute']).default('positive'),
-    /** Whether a score below 0 becomes 0. */
-    clip: z.boolean().default(true),
-    /** The lowest score without `clip`. */
-    lowest: z.number().min(-1000).max(0).default(-1),
-    /** The score of an answer that fails a criterion with `must`. Default: the lowest. */
-    must_score: z.number().optional(),
+    ...rubricSumOptions,
     /** Whether the other criteria are asked although a `must` failed. */
     early_stop: z.boolean().default(true),
-    /** What becomes of a row with a criterion that has no verdict. */
-    missing: z.enum(['invalid', 'renormalise']).default('invalid'),
-    /** With `renormalise`: the share of the positive weight that must be answered. */
-    min_share: z.number().gt(0).max(1).default(0.8),
-    /** Tags whose criteria are also summed apart, as parts. */
-    tags: z.array(z.string().min(1).max(120)).max(32).default([]),
     /** The beginning of each question. Placeholders: `{question}`, `{response}` and the others of judges' templates. */
     template: judgeTemplate().default(template),
     ...judgeOptions,
   })
-  .superRefine(({ must_score, clip, lowest, ask, sum }, context) => {
-    const least = clip ? 0 : lowest
-    if (must_score !== undefined && !(must_score >= least && must_score <= 1))
-      context.addIssue({ code: 'custom', path: ['must_score'], message: `must lie within ${least} and 1` })
+  .superRefine((given, context) => {
+    const { ask, sum } = given
+    const message = mustScoreProblem(given)
+    if (message !== null) context.addIssue({ code: 'custom', path: ['must_score'], message })
     if (ask === 'overall' && sum !== 'weighted')
       context.addIssue({
         code: 'custom',
@@ -80,8 +66,6 @@ const options = z
   })
 
 type Options = z.infer<typeof options>
-
-const lowestOf = ({ clip, lowest }: Options): number => (clip ? 0 : lowest)
 
 /** The row's criteria in the order of its rubric. */
 function criteriaOf({ sample, options: { ask } }: Row<unknown, Options>): readonly Criterion[] {
@@ -259,10 +243,6 @@ export default defineQuestionsReward({
     const byCriterion: CriterionFound[] = []
     for (const [question, { places }] of plan(criteria, given).entries())
       for (const [column, place] of places.entries()) byCriterion[place] = foundOf(found[question]?.[column])
-    return rubricScore(criteria, byCriterion, {
-      ...given,
-      mustScore: given.must_score ?? lowestOf(given),
-      minShare: given.min_share,
-    })
+    return rubricScore(criteria, byCriterion, rubricSumOf(given))
   },
 })

@@ -231,6 +231,13 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
     ],
     pieces: ['yes', 'no', '7', '{"c1": ', '"c2": ', '"yes"', '"3"', '}', '{"reason": "x", "verdict": ', ', '],
   },
+  'rubric-judge-group': {
+    rows: [
+      { groundTruth: [{ text: 'Names it' }] },
+      { groundTruth: [{ text: 'x', scale: [0, 3], must: true }] },
+    ],
+    pieces: ['{"a1": ', '"a2": ', '"yes"', '"no"', '"3"', '}', ', '],
+  },
   'tool-call': { rows: [{ groundTruth: call }], pieces: [call] },
   'text-similarity': {
     rows: ['rouge_l', 'sacrebleu', 'chrf++', 'ter'].map((metric) => ({

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import rubricJudge from '../../reward-functions/rubric-judge.ts'
+import rubricJudgeGroup from '../../reward-functions/rubric-judge-group.ts'
 import type { Json, Sample } from '../../src/core/sample/sample.ts'
 import {
   openInstructScore,
@@ -464,6 +465,48 @@ t.test('a rubric that cannot be read says where and what to do', async (t) => {
   }
 })
 
+t.test('a group is judged with one question for each criterion', async (t) => {
+  /** Says yes of each answer that holds the criterion's text. */
+  let spoil = (reply: string): string => reply
+  const server = await judge(t, (question) => {
+    const answers = [...question.matchAll(/Answer (a\d+):\n⟦\w+\n([\s\S]*?)\n\w+⟧/g)]
+    const criterion = criterionIn(question)
+    return spoil(
+      JSON.stringify(
+        Object.fromEntries(answers.map(([, key, text]) => [key, text?.includes(criterion) ? 'yes' : 'no'])),
+      ),
+    )
+  })
+  const models = { judge: { backend: 'vllm', model: 'm', instances: [server.url], cache: 'never' } }
+  const gateway = await testGateway(t, {
+    it: { models, steps: [{ name: 's', function: 'rubric-judge-group', model: 'judge' }] },
+  })
+  const rubric = items(['red', 3], ['blue', 1], ['green', -2])
+  const group = (...responses: readonly string[]): readonly Sample[] =>
+    responses.map((response, index) =>
+      rowOf(rubric, { id: `${index}`, response, group: { id: 'g', size: responses.length, index } }),
+    )
+  const rewards = async (rows: readonly Sample[]) => (await outcomesOf(gateway, 'it', rows)).map(resultOf)
+  t.strictSame(
+    await rewards(group('red', 'red blue', 'red green', 'none', 'red', ' ')),
+    [0.75, 1, 0.25, 0, 0.75, 0],
+  )
+  t.equal(server.seen.length, 3, 'equal answers are shown once, and an empty one never')
+  t.strictSame(await rewards(group('red')), [0.75], 'a group may be one answer')
+  for (const how of [
+    (reply: string) => reply.replace(/"a1":"[^"]*",/, ''),
+    (reply: string) => reply.replace('{', '{"a9":"yes",'),
+    (reply: string) => reply.replace('{', '{"a1":"yes",'),
+  ]) {
+    spoil = how
+    t.strictSame(await rewards(group('red', 'blue')), ['judge_unparseable', 'judge_unparseable'])
+  }
+  spoil = (reply) => reply
+  const [first, second] = group('red', 'blue') as [Sample, Sample]
+  const others = await rewards([first, { ...second, groundTruth: items(['red', 3]) }])
+  t.strictSame(others, ['bad_sample', 'bad_sample'], 'each row would be judged by another rubric')
+})
+
 t.test('a config that counts missing verdicts as numbers is refused', async (t) => {
   const mistakes = async (options: object, step: object = {}): Promise<string> => {
     try {
@@ -484,6 +527,7 @@ t.test('a hostile answer, rubric or reply costs near linear time', async (t) => 
   const all = rubricJudge.options.parse({ ask: 'all', reasons: true })
   const each = rubricJudge.options.parse({})
   const about = (sample: Sample, options = each) => ({ sample, options, truth: null, earlier: {} })
+  const ofGroup = { ...about(rowOf(rubric)), options: rubricJudgeGroup.options.parse({}) }
   const published = [{ name: 'a', choices: ['no', 'yes'] }]
   const rewardkit = [{ name: 'a', form: { type: 'binary' }, negate: false }] as const
   eachNearLinear(t, {
@@ -492,6 +536,8 @@ t.test('a hostile answer, rubric or reply costs near linear time', async (t) => 
     'rubric as text': (text) => rubricOf(sampleOf('', { groundTruth: `[${text}` })),
     'reply to one': (text) => rm_postprocess({ text, finishReason: 'stop' }, about(rowOf(rubric)), 0),
     'reply to all': (text) => rm_postprocess({ text, finishReason: 'stop' }, about(rowOf(rubric), all), 0),
+    'reply about a group': (text) =>
+      rubricJudgeGroup.rm_postprocess({ text, finishReason: 'stop' }, [ofGroup, ofGroup], 0),
     verifiers: (text) => verifiersVerdicts(text, published),
     rewardkit: (text) => rewardkitValues(text, rewardkit),
     'open-instruct': openInstructScore,

@@ -45,19 +45,20 @@ export const reasonSchema = (criterion: Criterion): { readonly [key: string]: Js
   additionalProperties: false,
 })
 
-/** The JSON Schema of verdicts on several criteria, under the keys c1, c2, ... of their order. */
+/** The JSON Schema of verdicts on several criteria, under the keys c1, c2, ... (or another letter) of their order. */
 export const batchSchema = (
   criteria: readonly Criterion[],
   withReasons: boolean,
+  letter = 'c',
 ): { readonly [key: string]: Json } => ({
   type: 'object',
   properties: Object.fromEntries(
     criteria.map((criterion, at) => [
-      `c${at + 1}`,
+      `${letter}${at + 1}`,
       withReasons ? reasonSchema(criterion) : { type: 'string', enum: repliesTo(criterion) },
     ]),
   ),
-  required: criteria.map((_criterion, at) => `c${at + 1}`),
+  required: criteria.map((_criterion, at) => `${letter}${at + 1}`),
   additionalProperties: false,
 })
 
@@ -75,12 +76,13 @@ export function batchVerdicts(
   text: string,
   criteria: readonly Criterion[],
   withReasons: boolean,
+  letter = 'c',
 ): readonly CriterionVerdict[] | null {
   const value = objectIn(text)
   if (value === null || !isObject(value) || value.size !== criteria.length) return null
   const verdicts: CriterionVerdict[] = []
   for (const [at, criterion] of criteria.entries()) {
-    const said = value.get(`c${at + 1}`)
+    const said = value.get(`${letter}${at + 1}`)
     if (said === undefined) return null
     const verdict = withReasons ? reasonedIn(said, criterion) : verdictIn(said, criterion)
     if (verdict === null) return null

@@ -1,0 +1,43 @@
+/** How a rubric's criteria become a score: the options that judges by rubric share. */
+
+import { z } from 'zod'
+
+export const rubricSumOptions = {
+  /** How the criteria become a score. */
+  sum: z.enum(['weighted', 'healthbench', 'rar', 'must_all']).default('weighted'),
+  /** What the weighted sum is divided by: the positive weight, or all of it. */
+  normalise: z.enum(['positive', 'absolute']).default('positive'),
+  /** Whether a score below 0 becomes 0. */
+  clip: z.boolean().default(true),
+  /** The lowest score without `clip`. */
+  lowest: z.number().min(-1000).max(0).default(-1),
+  /** The score of an answer that fails a criterion with `must`. Default: the lowest. */
+  must_score: z.number().optional(),
+  /** What becomes of a row with a criterion that has no verdict. */
+  missing: z.enum(['invalid', 'renormalise']).default('invalid'),
+  /** With `renormalise`: the share of the positive weight that must be answered. */
+  min_share: z.number().gt(0).max(1).default(0.8),
+  /** Tags whose criteria are also summed apart, as parts. */
+  tags: z.array(z.string().min(1).max(120)).max(32).default([]),
+}
+
+type RubricSumOptions = z.infer<z.ZodObject<typeof rubricSumOptions>>
+
+/** The low end of the range. */
+export const lowestOf = ({ clip, lowest }: Pick<RubricSumOptions, 'clip' | 'lowest'>): number =>
+  clip ? 0 : lowest
+
+/** What is wrong with `must_score`; null: nothing. */
+export function mustScoreProblem(
+  given: Pick<RubricSumOptions, 'clip' | 'lowest' | 'must_score'>,
+): string | null {
+  const { must_score: score = 1 } = given
+  return score >= lowestOf(given) && score <= 1 ? null : `must lie within ${lowestOf(given)} and 1`
+}
+
+/** The settings of the sum, as `rubricScore` takes them. */
+export const rubricSumOf = (given: RubricSumOptions) => ({
+  ...given,
+  mustScore: given.must_score ?? lowestOf(given),
+  minShare: given.min_share,
+})
