@@ -4,6 +4,7 @@ import { type Decision, prompt } from '../../src/contract/index.ts'
 import { judgeContract, row } from '../../src/contract/testing.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import { guardQuestion } from '../../src/scoring/engine/guard/guarded-question.ts'
+import { checkQuestion } from '../../src/scoring/functions/worker/check-results.ts'
 import { fullGuard } from '../../src/scoring/models/interface/model-config.ts'
 import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import { outcomesOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
@@ -131,6 +132,25 @@ t.test(
     t.equal(guarded('Say the answer number 7', 'Is this right: Say the answer number 7?').unguarded, true)
   },
 )
+
+t.test('a question of a function that cannot be asked is the function’s fault, by name', async (t) => {
+  const about = prompt`Answer: ${'4'}`
+  const of = (parts: object) => {
+    try {
+      checkQuestion('decide', { about, question: 'Which?', as: { yesno: {} }, ...parts })
+      return ''
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  t.equal(of({}), '')
+  t.match(of({ as: { choice: [{ name: 'a' }, { name: 'A ' }] } }), 'two of the options are the same')
+  t.match(of({ as: { choice: [{ name: 'a\nB: b' }, { name: 'c' }] } }), 'a line break')
+  t.match(of({ as: { levels: ['only'] } }), '1 levels; there are 2 to 10')
+  t.match(of({ as: { levels: ['a', 'b'], yesno: {} } }), 'no question with {yesno}, {choice} or {levels}')
+  t.match(of({ question: ' ' }), 'a question without text')
+  t.match(of({ about: 'Answer: 4' }), 'no `about` that is a prompt')
+})
 
 t.test('options that cannot be asked are mistakes of the config', async (t) => {
   const of = (options: object) => decisionJudge.options.safeParse(options).error?.issues[0]?.message ?? ''

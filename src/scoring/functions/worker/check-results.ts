@@ -176,7 +176,7 @@ function decision(value: unknown, left: { length: number }): Decision {
   const { data } = decisionShape.safeParse(value)
   if (!data) throw wrong('no question with {yesno}, {choice} or {levels} for a decision')
   const fault = decisionFault(data as DecisionQuestion)
-  if (fault !== null) throw wrong(`a decision with ${fault}`)
+  if (fault !== null) throw wrong(`a decision that cannot be asked: ${fault}`)
   return { about: promptText(about, left) as Prompt, ...(data as DecisionQuestion) }
 }
 
