@@ -28,6 +28,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** The file that is written to. `number`: of its first record. */
+interface LogFile {
+  readonly handle: FileHandle
+  readonly segment: number
+  readonly number: number
+}
+
 /** Settings of a log, and the parts that tests replace. */
 export interface LogOptions {
   readonly folder: string
@@ -77,7 +84,7 @@ export class CommitLog {
   #bytes = 0
   #next: number
   #number: number
-  #file: { readonly handle: FileHandle; readonly segment: number } | null = null
+  #file: LogFile | null = null
   #waiting: Waiting[] = []
   #cancelTimer: (() => void) | null = null
   #writing: Promise<void> | null = null
@@ -213,13 +220,13 @@ export class CommitLog {
     }
   }
 
-  async #current(): Promise<{ readonly handle: FileHandle; readonly segment: number }> {
+  async #current(): Promise<LogFile> {
     if (this.#file) return this.#file
     const { folder, opening, openFile = open } = this.#options
     const segment = this.#next
     const handle = await openFile(join(folder, segmentName(segment)), writeFlags, 0o640)
     this.#next += 1
-    this.#file = { handle, segment }
+    this.#file = { handle, segment, number: this.#number }
     this.#setSize(segment, 0)
     const pieces = encodeFrame({ n: this.#number, ...opening() }, new Uint8Array())
     await writeAll(handle, pieces, 0)
@@ -256,10 +263,15 @@ export class CommitLog {
       // The next file says from which number on its records count.
     }
     await file.handle.close().catch(() => {})
-    if (bytes > 0) return
-    // Not even its first record was written.
-    this.#setSize(file.segment, null)
-    await unlink(join(this.#options.folder, segmentName(file.segment))).catch(() => {})
+    // A disk that is full for long must not fill a folder with files that hold only their first record.
+    if (bytes > 0 && this.#number > file.number + 1) return
+    try {
+      await unlink(join(this.#options.folder, segmentName(file.segment)))
+      this.#setSize(file.segment, null)
+      this.#number = file.number
+    } catch {
+      // It stays, and the numbers go on behind its first record.
+    }
   }
 }
 

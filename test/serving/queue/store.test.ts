@@ -267,6 +267,7 @@ for (const method of ['datasync', 'writev'] as const)
     await finished
     t.ok(errors > 2)
     t.equal((await allFinals(store)).length, 1)
+    t.equal(readdirSync(folder).length, 2, 'commits that failed leave no files behind')
     t.ok((await store.submit(submission('b', 'b'))).isNew)
     await store.close()
     const again = await opened(folder)
