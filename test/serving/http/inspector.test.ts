@@ -56,6 +56,8 @@ t.test('the inspector', async (t) => {
 
   await t.test('an open page', async (t) => {
     await score(app, 'one', [{ response: '1', group_id: 'g' }, { response: 'throw' }])
+    // The judge's first probe is over.
+    while ((await app.inject('/readyz')).statusCode !== 200) await new Promise(setImmediate)
     const { response, stream } = await open(app)
     t.match(response.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
     const events = readEvents(stream)
