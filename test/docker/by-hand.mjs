@@ -78,7 +78,7 @@ for (const line of text.split('\n')) {
     const last = sources.pop()
     const isFolder = /[./]$/.test(last)
     const target = resolve('/', stage.cwd, last)
-    for (const source of sources) {
+    for (const source of sources.flatMap((one) => matches(one, from ? stages.get(from).root : context))) {
       const origin = from ? join(stages.get(from).root, source) : join(context, source)
       if (!existsSync(origin)) throw new Error(`${line}: nothing there`)
       const isFile = lstatSync(origin).isFile()
@@ -89,6 +89,15 @@ for (const line of text.split('\n')) {
     }
   } else if (word === 'RUN') run(filled(rest))
   else if (['USER', 'ENTRYPOINT', 'CMD', 'HEALTHCHECK'].includes(word)) stage[word] = rest
+}
+
+/** A pattern `FOLDER/*.ENDING` as the files that it matches; any other source as it is. */
+function matches(source, root) {
+  const [, path, ending] = /^(.*)\/\*(\.\w+)$/.exec(source) ?? []
+  if (ending === undefined) return [source]
+  return readdirSync(join(root, path))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => join(path, name))
 }
 
 const { root } = stages.get('gateway')
