@@ -52,7 +52,7 @@ export function fieldProblem(
 
 /** What data sets and trainers call the fields of a sample. */
 const otherNames: ReadonlyMap<string, string> = new Map([
-  ...['answer', 'label', 'solution', 'reference', 'target', 'expected_answer'].map(
+  ...['answer', 'label', 'solution', 'reference', 'target', 'expected_answer', 'rubrics', 'rubric'].map(
     (name) => [name, 'ground_truth'] as const,
   ),
   ...['completion', 'output', 'output_text', 'generation', 'solution_str'].map(

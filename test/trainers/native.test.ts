@@ -79,7 +79,13 @@ t.test("a field with a data set's name is refused with the gateway's name", asyn
     const read = readNativeSample({ response: 'x', [field]: 'y' }, 0)
     return 'failure' in read ? read.failure.detail : ''
   }
-  const names = { answer: 'ground_truth', completion: 'response', question: 'prompt', metadata: 'extra_info' }
+  const names = {
+    answer: 'ground_truth',
+    rubrics: 'ground_truth',
+    completion: 'response',
+    question: 'prompt',
+    metadata: 'extra_info',
+  }
   for (const [field, meant] of Object.entries(names))
     t.match(detailOf(field), new RegExp(`"${field}"; did you mean '${meant}'\\?$`))
   t.match(detailOf('images'), /"images"; an image is a part of a message of the prompt/)
