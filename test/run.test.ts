@@ -28,6 +28,10 @@ const bad = {
     "import t from 'tap'\nt.test('one', (t) => { setTimeout(() => { throw new Error('it is thrown') }, 1); setTimeout(() => t.end(), 99) })\n",
     'exit code 1',
   ],
+  'tests that begin too late': [
+    "import t from 'tap'\nt.test('one', async (t) => t.pass())\nawait new Promise((done) => process.once('beforeExit', () => setTimeout(done, 50)))\nt.test('two', async (t) => t.pass())\n",
+    'tests began too late',
+  ],
   'a module that is not there': ["import './nothing.js'\n", 'exit code 1'],
   'a signal that ends it': ["process.kill(process.pid, 'SIGKILL')\n", 'SIGKILL'],
 } as const
@@ -48,11 +52,11 @@ t.test('a run fails if one file fails, shows what failed in it, and runs the oth
   t.equal(code, 1)
   for (const [i, [what, [, why]]] of Object.entries(bad).entries()) {
     const line = text.split('\n').find((line) => line.includes(`- ${folder}/bad-${i}.test.js`))
-    t.match(line, /^not ok \d - /, what)
+    t.match(line, /^not ok \d+ - /, what)
     t.match(line, ` (${why})`, what)
   }
-  t.match(text, /^not ok \d - .*gone\.test\.js/m)
-  t.match(text, /^ok \d - .*good\.test\.js/m)
+  t.match(text, /^not ok \d+ - .*gone\.test\.js/m)
+  t.match(text, /^ok \d+ - .*good\.test\.js/m)
   t.match(text, 'not ok 1 - they are equal')
   for (const said of ["Cannot find module '", 'it is late', 'Error: it is thrown']) t.match(text, said)
   t.match(text, /^# \{ total: \d+, pass: \d, fail: \d+, skip: 1 \}$/m)

@@ -29,47 +29,6 @@ function remembering(): { readonly make: Instruments; readonly families: Map<str
   }
 }
 
-t.test('docs/operations.md lists every metric with its labels, and nothing else', async (t) => {
-  const { make, families } = remembering()
-  metricsBy(make, { version: 'test', inFlight: () => 0 })
-  const page = readFileSync('docs/operations.md', 'utf8')
-  const section = page.split(/^## /m).find((text) => text.startsWith('Metrics\n')) ?? ''
-  const rows = [...section.matchAll(/^\| `(\w+)` \|([\w, ]*)\|/gm)]
-  const told = Object.fromEntries(
-    rows.map(([, name = '', labels = '']) => [name, labels.trim().split(', ').filter(Boolean)]),
-  )
-  const own = Object.fromEntries([...families].filter(([name]) => !name.startsWith('run_')))
-  t.ok(Object.keys(own).length > 30)
-  t.strictSame(told, own)
-
-  const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
-  const { text } = await metrics.expose()
-  metrics.close()
-  const exposed = [...text.matchAll(/^# TYPE reward_gateway_(\w+)/gm)].map(([, name = '']) => name)
-  const standard = exposed.filter((name) => /^(process|nodejs)_/.test(name))
-  t.strictSame(new Set(exposed), new Set([...families.keys(), ...standard]), 'what is made is what is served')
-  for (const name of [
-    'nodejs_eventloop_lag_p99_seconds',
-    'nodejs_heap_size_used_bytes',
-    'process_cpu_seconds_total',
-  ])
-    t.ok(standard.includes(name), name)
-})
-
-t.test('waiting time is measured from the first wait to the end of the last', async (t) => {
-  const time = new WaitTime()
-  t.equal(time.until(5), 0)
-  time.begin(10)
-  time.begin(15)
-  time.end(20)
-  t.equal(time.until(22), 12)
-  time.end(30)
-  t.equal(time.until(99), 20)
-  time.begin(100)
-  time.end(101)
-  t.equal(time.until(200), 21)
-})
-
 const [trainer, reader] = ['trainer-key-0123456789', 'reader-key-01234567890']
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
@@ -303,4 +262,45 @@ const withoutPromtool = spawnSync('promtool', ['--version']).status !== 0 && 'no
 t.test('promtool accepts the rules', { skip: withoutPromtool }, async () => {
   execFileSync('promtool', ['check', 'rules', alertsFile], { stdio: 'pipe' })
   execFileSync('promtool', ['test', 'rules', 'alerts.test.yaml'], { cwd: 'docker/prometheus', stdio: 'pipe' })
+})
+
+t.test('docs/operations.md lists every metric with its labels, and nothing else', async (t) => {
+  const { make, families } = remembering()
+  metricsBy(make, { version: 'test', inFlight: () => 0 })
+  const page = readFileSync('docs/operations.md', 'utf8')
+  const section = page.split(/^## /m).find((text) => text.startsWith('Metrics\n')) ?? ''
+  const rows = [...section.matchAll(/^\| `(\w+)` \|([\w, ]*)\|/gm)]
+  const told = Object.fromEntries(
+    rows.map(([, name = '', labels = '']) => [name, labels.trim().split(', ').filter(Boolean)]),
+  )
+  const own = Object.fromEntries([...families].filter(([name]) => !name.startsWith('run_')))
+  t.ok(Object.keys(own).length > 30)
+  t.strictSame(told, own)
+
+  const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
+  const { text } = await metrics.expose()
+  metrics.close()
+  const exposed = [...text.matchAll(/^# TYPE reward_gateway_(\w+)/gm)].map(([, name = '']) => name)
+  const standard = exposed.filter((name) => /^(process|nodejs)_/.test(name))
+  t.strictSame(new Set(exposed), new Set([...families.keys(), ...standard]), 'what is made is what is served')
+  for (const name of [
+    'nodejs_eventloop_lag_p99_seconds',
+    'nodejs_heap_size_used_bytes',
+    'process_cpu_seconds_total',
+  ])
+    t.ok(standard.includes(name), name)
+})
+
+t.test('waiting time is measured from the first wait to the end of the last', async (t) => {
+  const time = new WaitTime()
+  t.equal(time.until(5), 0)
+  time.begin(10)
+  time.begin(15)
+  time.end(20)
+  t.equal(time.until(22), 12)
+  time.end(30)
+  t.equal(time.until(99), 20)
+  time.begin(100)
+  time.end(101)
+  t.equal(time.until(200), 21)
 })
