@@ -128,18 +128,21 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
       execution,
       deadline: clock.now() + longestMs,
       signal: client.signal,
+      excerpts: /[?&]excerpts=true(?:&|$)/.test(request.url ?? ''),
     })
     if ('failure' in outcome) {
       const { kind, detail } = outcome.failure
       return refused(kind === 'bad_sample' ? 422 : 500, kind, detail)
     }
     const { compiled, cases } = outcome.result
+    const { excerpts } = outcome
     return {
       status: 200,
       body: {
         compiled,
         cases: cases.map(({ cpuSeconds, ...one }) => ({ ...one, cpu_s: cpuSeconds })),
         out_of_time: compiled && !mayStop(execution, cases) && cases.length < execution.cases.length,
+        ...(excerpts && { excerpts }),
       },
     }
   }

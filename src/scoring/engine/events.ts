@@ -9,6 +9,7 @@ import { eachInSlices } from '../../core/slices.ts'
 import type { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { Answered, RenderedInput, Sampling } from '../models/interface/ask.ts'
 import type { Plan } from '../plan/plan.ts'
+import type { TestsOfProgram } from './program-tests.ts'
 
 /** One vote: a judge's answer and the verdict that was read from it, or the failure. */
 export interface VoteEvent {
@@ -29,6 +30,21 @@ export interface VoteEvent {
   /** Null for a critique, an unreadable answer and a failed question. */
   readonly verdict: number | null
   readonly failure: Failure | null
+}
+
+/** A program that is about to run on the cases of a sample. */
+export interface ProgramBegan {
+  readonly step: string
+  /** The request's own object. */
+  readonly samples: readonly [Sample]
+  /** Asks for the event `tested`; to be called by a listener of `running`. Nothing of it is built otherwise. */
+  follow(): void
+}
+
+/** What became of a followed program's cases. All its texts are hostile, and hold hidden tests. */
+export interface ProgramTested extends TestsOfProgram {
+  readonly step: string
+  readonly samples: readonly [Sample]
 }
 
 /** A request whose rows all have an outcome. */
@@ -53,6 +69,8 @@ export interface RequestBegan extends Pick<RequestDone, 'run' | 'trainingStep' |
 /** Events of the engine. Listeners must be cheap; they are called through a ListenerGuard. */
 export interface EngineEvents {
   voted?(event: VoteEvent): void
+  running?(event: ProgramBegan): void
+  tested?(event: ProgramTested): void
   began?(event: RequestBegan): void
   done?(event: RequestDone): void
   /** A decision is asked again, of the step's second judge. */
@@ -64,6 +82,8 @@ export interface EngineEvents {
 /** Every event of the engine. */
 export const engineEventNames = Object.keys({
   voted: true,
+  running: true,
+  tested: true,
   began: true,
   done: true,
   escalated: true,

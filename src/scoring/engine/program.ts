@@ -2,7 +2,8 @@ import type { Failure, Term } from '../../core/sample/sample.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
-import { called, failedTerm, ownerOf, ruleTerm, unforeseen } from './step.ts'
+import { testsOf } from './program-tests.ts'
+import { called, failedTerm, originOf, ownerOf, ruleTerm, unforeseen } from './step.ts'
 
 const withoutSandbox: Failure = {
   kind: 'sandbox_unreachable',
@@ -16,7 +17,13 @@ export async function programTerm(context: StepContext, step: PlanStep, row: Cal
   const made = await called(context, { op: 'preprocess', function: step.function, rows: [row] })
   if (made.status !== 'execution') return ruleTerm(context, step, made)
   if (step.sandbox === null) return failedTerm(context, step, withoutSandbox)
-  const { clock, job, end, sandboxes, times } = context
+  const { clock, job, end, sandboxes, times, events } = context
+  const samples = [originOf(row)] as const
+  let isFollowed = false
+  const follow = (): void => {
+    isFollowed = true
+  }
+  events?.running?.({ step: step.name, samples, follow })
   const started = clock.now()
   job.waitTime?.begin(started)
   const wait = times.wait(ownerOf(context, [row]), 'sandbox', step.sandbox, started)
@@ -25,6 +32,7 @@ export async function programTerm(context: StepContext, step: PlanStep, row: Cal
       execution: made.execution,
       deadline: Math.min(job.deadline, started + step.timeoutMs),
       signal: end.signal,
+      excerpts: isFollowed,
     })
     .catch((error: unknown) => ({ failure: unforeseen(error) }))
     .finally(() => {
@@ -32,6 +40,7 @@ export async function programTerm(context: StepContext, step: PlanStep, row: Cal
       job.waitTime?.end(wait.to)
     })
   if ('failure' in outcome) return failedTerm(context, step, outcome.failure)
+  if (isFollowed) events?.tested?.({ step: step.name, samples, ...testsOf(made.execution, outcome) })
   const read = { op: 'postprocess', function: step.function, rows: [row], answer: outcome.result } as const
   return ruleTerm(context, step, await called(context, read))
 }

@@ -11,6 +11,7 @@ export interface Answer {
   readonly stderr: string
   readonly value?: unknown
   readonly cpu_s: number
+  readonly wall_s?: number
   /** Its time ended while it waited by its own will, and nobody kept it from its core. */
   readonly asleep?: boolean
 }

@@ -13,6 +13,8 @@ import type { Failure } from '../../core/sample/sample.ts'
 import { whenAborted } from '../models/interface/cancel-token.ts'
 import { type Answer, inputOf, limitsOf, NoExpectedValue, resultOf } from './case-result.ts'
 import { outputsOf, sameValues } from './compare.ts'
+import { Excerpts } from './excerpts.ts'
+import { checkLanguages, checkLevel, confinementText } from './greeting.ts'
 import type {
   Confinement,
   ProgramOutcome,
@@ -212,7 +214,8 @@ export class LocalSandbox implements Sandbox {
   }
 
   /** Runs a program in one zygote. `lost`: its process ended. */
-  async #try({ execution, deadline, signal }: ProgramRequest): Promise<ProgramOutcome | typeof lost> {
+  async #try(request: ProgramRequest): Promise<ProgramOutcome | typeof lost> {
+    const { execution, deadline, signal } = request
     const slot = this.#ready() ?? { zygote: this.#start(), runs: -1 }
     const { zygote } = slot
     zygote.hold(true)
@@ -225,9 +228,10 @@ export class LocalSandbox implements Sandbox {
         checkLanguages(greeting)
         slot.runs = 0
       }
-      const result = await this.#cases(zygote, execution)
+      const excerpts = request.excerpts ? new Excerpts() : null
+      const result = await this.#cases(zygote, execution, excerpts)
       slot.runs += result.cases.length + 1
-      return { result }
+      return { result, excerpts: excerpts?.cases }
     } catch (error) {
       if (error instanceof NoExpectedValue)
         return { failure: { kind: 'bad_sample', retryable: false, detail: error.message } }
@@ -258,6 +262,7 @@ export class LocalSandbox implements Sandbox {
   async #cases(
     zygote: Zygote,
     { language, program, setup = '', cases, limits = {}, stop, report = 'verdicts' }: Execution,
+    excerpts: Excerpts | null,
   ): Promise<ExecutionResult> {
     const wanted = await this.#evaluated(zygote, setup, cases)
     const { wallSeconds, totalSeconds, message } = limitsOf(limits)
@@ -280,6 +285,7 @@ export class LocalSandbox implements Sandbox {
       // A case that had to share its core with others was not slow itself.
       if (answer.ended === 'time' && answer.cpu_s < wallSeconds / 2 && !answer.asleep) answer = await ask()
       const result = resultOf(answer, one, input, wanted)
+      excerpts?.add(answer, result.passed)
       results.push(report === 'outputs' ? { ...result, ...outputsOf(answer) } : result)
       if (stop === 'first_failure' && !result.passed) break
       if (stop === 'first_passes' && results[0]?.passed) break
@@ -340,26 +346,6 @@ interface Compiled {
   readonly compiled: boolean
 }
 
-function checkLevel({ level, missing, open }: Greeting): void {
-  if (level !== 'none' && open.length === 0) return
-  const why = level === 'none' ? missing.join('; ') : `a confined program ${open.join(', ')}`
-  throw new GatewayError(
-    'RG_CONFIG_INVALID',
-    `programs cannot be confined on this machine: ${why}. Run the gateway on Linux 5.13 or later with Landlock, or write isolation: unconfined if you trust the programs`,
-  )
-}
-
-function checkLanguages({ absent }: Greeting): void {
-  const [first] = Object.entries(absent)
-  if (first === undefined) return
-  const [name, why] = first
-  const needs = name === 'cpp' ? 'g++ with static libraries' : 'Node 18 or later'
-  throw new GatewayError(
-    'RG_CONFIG_INVALID',
-    `programs in ${name} cannot be run: ${why}; install ${needs}, or take ${name} out of \`languages\``,
-  )
-}
-
 /** The failure of a program in a language that a sandbox does not have. */
 export const withoutLanguage = (
   sandbox: string,
@@ -370,17 +356,6 @@ export const withoutLanguage = (
   retryable: false,
   detail: `the sandbox '${sandbox}' runs ${languages.join(', ')}; add '${language}' to its \`languages\``,
 })
-
-/** How programs are confined, in words. */
-function confinementText({ level, open, missing, python, languages }: Greeting): string {
-  const how = {
-    namespaces: 'programs run in namespaces of their own, with Landlock and seccomp',
-    landlock: `programs run with Landlock and seccomp (${missing.join('; ')})`,
-    none: 'PROGRAMS ARE NOT CONFINED: they may do what the user of the gateway may',
-  }[level]
-  const closed = level === 'none' || open.length > 0 ? '' : '; network, files and other processes are closed'
-  return `${how}${closed}; ${[`Python ${python}`, ...Object.values(languages)].join(', ')}`
-}
 
 const broken: Failure = {
   kind: 'sandbox_unreachable',

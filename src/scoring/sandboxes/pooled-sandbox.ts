@@ -114,10 +114,8 @@ export class PooledSandbox implements Sandbox {
     const cancel = clock.after(request.deadline - began, () => stop.stop())
     this.#running.add(stop)
     try {
-      const result = await this.#backend.run(request.execution, clock, (question) =>
-        this.#ask(question, request, stop),
-      )
-      return { result }
+      const ask = <T>(question: SandboxQuestion<T>) => this.#ask(question, request, stop)
+      return await this.#backend.run(request.execution, clock, ask, request.excerpts === true)
     } catch (error) {
       return { failure: this.#failure(error, request, stop, clock.now() - began) }
     } finally {

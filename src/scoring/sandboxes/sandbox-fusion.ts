@@ -12,6 +12,7 @@ import type { Reply } from '../models/transport/transport.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
 import { type Answer, type CaseMessage, inputOf, limitsOf, NoExpectedValue, resultOf } from './case-result.ts'
 import { outputsOf, sameValues } from './compare.ts'
+import { Excerpts } from './excerpts.ts'
 import { mayStop, objectIn, type SandboxBackend, type SandboxQuestion } from './sandbox-server.ts'
 import { zygoteFile } from './zygote.ts'
 
@@ -29,7 +30,9 @@ export const sandboxFusion: SandboxBackend = {
     queueMetrics: null,
     ping: { method: 'GET', path: '/v1/ping', body: null },
   },
-  async run({ program, setup = '', cases, limits: wished, stop, report }, clock, ask) {
+  async run(given, clock, ask, hasExcerpts) {
+    const { program, setup = '', cases, limits: wished, stop, report } = given
+    const excerpts = hasExcerpts ? new Excerpts() : null
     const limits = limitsOf(wished ?? {})
     const execution: Execution = { language: 'python', program, cases, ...(stop && { stop }) }
     const wanted = new Map<string, unknown>()
@@ -49,13 +52,14 @@ export const sandboxFusion: SandboxBackend = {
         return { one, input, answer: await ask(question(program, input, limits, expectedLength(one))) }
       })
       for (const { one, input, answer } of await Promise.all(some)) {
-        if (answer === null) return { compiled: false, cases: [] }
+        if (answer === null) return { result: { compiled: false, cases: [] } }
         const result = resultOf(answer, one, input, wanted)
+        excerpts?.add(answer, result.passed)
         results.push(report === 'outputs' ? { ...result, ...outputsOf(answer) } : result)
       }
       if (mayStop(execution, results)) break
     }
-    return { compiled: true, cases: results }
+    return { result: { compiled: true, cases: results }, excerpts: excerpts?.cases }
   },
 }
 

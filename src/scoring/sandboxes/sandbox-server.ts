@@ -1,6 +1,7 @@
 /** How kinds of sandbox servers are asked, and what their answers mean. */
 
-import type { CaseEnd, CaseResult, Execution, ExecutionResult } from '../../contract/execution.ts'
+import { z } from 'zod'
+import type { CaseEnd, CaseResult, Execution } from '../../contract/execution.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Json } from '../../core/sample/sample.ts'
 import type { WatchedServer } from '../models/backends/backend.ts'
@@ -8,6 +9,8 @@ import { isObject, type JsonObject, malformedReply, refusal } from '../models/tr
 import type { Reply } from '../models/transport/transport.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
 import { NoExpectedValue } from './case-result.ts'
+import { type CaseExcerpts, longestExcerpt } from './excerpts.ts'
+import type { Ran } from './sandbox.ts'
 
 /** One request to a server. */
 export interface SandboxQuestion<T> {
@@ -24,12 +27,13 @@ export interface SandboxBackend {
   readonly watched: WatchedServer
   /** What confines programs there, after 'programs run on N servers'. */
   readonly confinement: string
-  /** Makes the requests that a program needs. Rejects with what `ask` rejects with. */
+  /** Makes the requests that a program needs. Rejects with what `ask` rejects with. `hasExcerpts`: somebody looks at the cases. */
   run(
     execution: Execution,
     clock: Clock,
     ask: <T>(question: SandboxQuestion<T>) => Promise<T>,
-  ): Promise<ExecutionResult>
+    hasExcerpts: boolean,
+  ): Promise<Ran>
 }
 
 /** Seconds that compiling may take. */
@@ -47,9 +51,10 @@ export const ownServers: SandboxBackend = {
     queueMetrics: { running: 'reward_gateway_sandbox_in_flight', waiting: 'reward_gateway_sandbox_waiting' },
     ping: { method: 'GET', path: '/health', body: null },
   },
-  run: (execution, _clock, ask) =>
+  run: (execution, _clock, ask, hasExcerpts) =>
     ask({
-      path: '/v1/execute',
+      // A server that does not know it, yet, leaves it out.
+      path: hasExcerpts ? '/v1/execute?excerpts=true' : '/v1/execute',
       body: JSON.stringify(writeExecution(execution)),
       seconds:
         (execution.limits?.totalSeconds ?? 60) +
@@ -91,7 +96,7 @@ export function mayStop({ stop }: Execution, cases: readonly CaseResult[]): bool
 }
 
 /** Throws UpstreamError for a reply that is no whole result of this program. */
-function readResult(reply: Reply, execution: Execution): ExecutionResult {
+function readResult(reply: Reply, execution: Execution): Ran {
   const { cases: asked, report } = execution
   if (reply.status === 422 && reply.text.includes('"bad_sample"'))
     throw new UpstreamError('bad_sample', new NoExpectedValue().message, { remedy: 'give-up', blame: false })
@@ -102,7 +107,23 @@ function readResult(reply: Reply, execution: Execution): ExecutionResult {
   const isWhole =
     !compiled || results.length === asked.length || isOutOfTime === true || mayStop(execution, results)
   if (!isWhole || results.length > (compiled ? asked.length : 0)) throw malformedReply('cases are missing')
-  return { compiled, cases: results }
+  return { result: { compiled, cases: results }, excerpts: readExcerpts(body.excerpts, results.length) }
+}
+
+const excerpt = z.object({ text: z.string().max(longestExcerpt), chars: z.int().min(0) })
+const caseExcerpts = z.array(
+  z.object({
+    wallSeconds: z.number().nullable(),
+    stdout: excerpt,
+    stderr: excerpt,
+    value: excerpt.nullable(),
+  }),
+)
+
+/** Nobody's reward depends on them: excerpts of another form are left out. */
+function readExcerpts(value: unknown, count: number): readonly CaseExcerpts[] | undefined {
+  const { data } = caseExcerpts.safeParse(value)
+  return data?.length === count ? data : undefined
 }
 
 function readCase(value: unknown, hasOutputs: boolean): CaseResult {

@@ -3,6 +3,7 @@
 import type { Execution, ExecutionResult } from '../../contract/execution.ts'
 import type { Failure, FailureKind } from '../../core/sample/sample.ts'
 import type { CancelToken } from '../models/interface/cancel-token.ts'
+import type { CaseExcerpts } from './excerpts.ts'
 
 /** A program that waits for its turn or runs. */
 export interface ProgramRequest {
@@ -10,10 +11,18 @@ export interface ProgramRequest {
   /** On the clock, milliseconds. */
   readonly deadline: number
   readonly signal: AbortSignal | CancelToken
+  /** Whether somebody looks at what its cases write. The result is the same. */
+  readonly excerpts?: boolean | undefined
 }
 
 /** What became of a program. A failure is never the program's own fault. */
-export type ProgramOutcome = { readonly result: ExecutionResult } | { readonly failure: Failure }
+export type ProgramOutcome = Ran | { readonly failure: Failure }
+
+/** `excerpts`: of the cases of `result`, in order, if they were asked for and the sandbox has them. */
+export interface Ran {
+  readonly result: ExecutionResult
+  readonly excerpts?: readonly CaseExcerpts[] | undefined
+}
 
 /** Runs programs. */
 export interface Sandbox {

@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import t from 'tap'
 import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
 import { dataUrl, imagePart, png } from '../../support/images.ts'
+import { withoutPython } from '../../support/python.ts'
 import { attackRollout, attackRows } from './attack-rows.ts'
 import { openBrowser } from './browser.ts'
 import { openScene, play, type Scene } from './scene.ts'
@@ -154,6 +155,7 @@ t.test('samples can be filtered, and a sample is explained step by step with its
   await page.setViewportSize(narrow)
   t.equal(await overflow(page), 0)
   await detail.getByRole('link', { name: 'Open in playground' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Playground' }).waitFor()
   t.match(await page.getByLabel('Response').inputValue(), /^A known answer/)
   t.strictSame(troubles, [])
   await context.close()
@@ -264,6 +266,7 @@ t.test('text of a policy is shown literally and executes nothing', async (t) => 
     const link = page.getByRole('link', { name: new RegExp(`Sample ${id}`) })
     await link.click()
     const detail = page.getByRole('region', { name: 'Sample' })
+    await detail.getByRole('heading', { level: 2, name: id, exact: true }).waitFor()
     const response = detail.getByRole('region', { name: 'Response' })
     await response.waitFor()
     const text = await response.innerText()
@@ -293,6 +296,39 @@ t.test('text of a policy is shown literally and executes nothing', async (t) => 
   t.strictSame(troubles, [], 'nothing ran and nothing was loaded')
   await context.close()
 })
+
+t.test(
+  'tests of a program are rows, those that failed first, and nothing in them runs',
+  { skip: withoutPython },
+  async (t) => {
+    const coding = await openScene({ hasCode: true })
+    t.teardown(() => coding.close())
+    const { page, troubles, context } = await visit(browser, coding, 'samples')
+    const markup = '<script>globalThis.pwned = 1</script>\u202e'
+    const program = `n = int(input())\nif n == 40: raise KeyError("${markup}")\nprint("${markup}" if n == 20 else n)`
+    const numbers = Array.from({ length: 60 }, (_, at) => `${at}`)
+    const response = `\`\`\`python\n${program}\n\`\`\``
+    const sample = { prompt: 'p', response, ground_truth: { inputs: numbers, outputs: numbers } }
+    await coding.score({ reward: 'code', samples: [{ id: 'tested', ...sample }] })
+    coding.advance(1000)
+    await page.getByRole('link', { name: /Sample tested/ }).click()
+    const tests = page.getByRole('region', { name: 'Tests' })
+    await tests.getByText('58 of 60 tests passed').waitFor()
+    t.equal(await tests.locator('summary:visible').count(), 3, 'two that failed, and one line for the rest')
+    t.match(await tests.innerText(), /Test 21\s*wrong.*Test 41\s*exception.*KeyError.*58 that passed/s)
+    await tests.locator('summary:visible').first().click()
+    await tests.getByRole('region', { name: 'Standard output' }).first().waitFor()
+    t.match(await tests.innerText(), /Expected\s*20\s.*<script>globalThis.pwned = 1<\/script>⟨U\+202E⟩/s)
+    await tests.getByText('58 that passed').click()
+    await tests.getByText('Test 60').waitFor()
+    t.strictSame(await violations(page), [])
+    await page.setViewportSize(narrow)
+    t.equal(await overflow(page), 0)
+    t.equal(await page.evaluate('globalThis.pwned'), undefined)
+    t.strictSame(troubles, [])
+    await context.close()
+  },
+)
 
 t.test('the page asks for a key, keeps it in the tab only, and drains with an admin key', async (t) => {
   const env = { READER: 'reader-key-0123456789', ADMIN: 'admin-key-0123456789' }

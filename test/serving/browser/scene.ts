@@ -30,26 +30,37 @@ export interface SceneOptions {
   /** With keys there are two small rewards instead of the shipped ones. */
   readonly keys?: object
   readonly env?: Readonly<Record<string, string>>
+  /** Adds a reward `code`, whose programs run unconfined, to the two small ones. */
+  readonly hasCode?: boolean
 }
 
 const rollouts = exampleRollouts()
 
-export async function openScene({ text = 'full', keys, env = {} }: SceneOptions = {}): Promise<Scene> {
+export async function openScene({
+  text = 'full',
+  keys,
+  env = {},
+  hasCode = false,
+}: SceneOptions = {}): Promise<Scene> {
   const servers = await startSimulatedServers({ all: true })
   // On a slot's border, so that each tick of the play is a slot.
   const clock = fakeClock(Math.floor(Date.UTC(2026, 0, 15, 9, 30) / 120_000) * 120_000)
   const metrics = openMetrics({ version: 'browser', inFlight: () => gateway.inFlight })
   const live = new LiveView({ clock, epoch: 0, rangeOf: rewardRange, policy: () => text })
+  const sandboxes = { local: { isolation: 'unconfined', programs: 1 } }
+  const gatewayOf = { keys, models: { judge: judgeOf(servers.env) }, ...(hasCode && { sandboxes }) }
+  const code = { name: 'tests', function: 'code-tests', sandbox: 'local', options: { score: 'share' } }
   const own = [
-    { file: 'gateway.json', text: JSON.stringify({ keys, models: { judge: judgeOf(servers.env) } }) },
+    { file: 'gateway.json', text: JSON.stringify(gatewayOf) },
     { file: 'rule.json', text: JSON.stringify({ steps: [{ name: 'rule', function: 'gsm8k-progressive' }] }) },
     {
       file: 'judged.json',
       text: JSON.stringify({ steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }] }),
     },
+    ...(hasCode ? [{ file: 'code.json', text: JSON.stringify({ steps: [code] }) }] : []),
   ]
   const gateway = await openObservedGateway({
-    ...(keys ? { configs: [], inline: own } : { configs: [shippedConfigs()] }),
+    ...(keys || hasCode ? { configs: [], inline: own } : { configs: [shippedConfigs()] }),
     functionFolders: [],
     env: { ...servers.env, ...env },
     events: {

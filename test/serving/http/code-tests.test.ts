@@ -4,7 +4,10 @@ import { GatewayError } from '../../../src/core/errors.ts'
 import { openGateway } from '../../../src/scoring/gateway/gateway.ts'
 import { parseConfig } from '../../../src/scoring/plan/config-text.ts'
 import { explainPlan } from '../../../src/scoring/plan/explain.ts'
+import type { ShownTests } from '../../../src/serving/telemetry/live/shown-tests.ts'
+import type { TextPolicy } from '../../../src/serving/telemetry/record/text-policy.ts'
 import { testApp } from '../../support/app.ts'
+import { inspectedApp } from '../../support/inspected.ts'
 import { packed, packedPickle } from '../../support/packed-tests.ts'
 import { withoutPython } from '../../support/python.ts'
 
@@ -526,5 +529,133 @@ t.test(
       results.map(({ reward }) => reward),
       table.map(([, , reward]) => reward),
     )
+  },
+)
+
+t.test(
+  'the page shows the tests of a program, within bounds and as the text policy says',
+  { skip: why },
+  async (t) => {
+    const keys = {
+      reader: { env: 'READER', scopes: ['read'] },
+      trainer: { env: 'TRAINER', scopes: ['score'] },
+    }
+    const env = { READER: 'reader-key-0123456789', TRAINER: 'trainer-key-0123456789' }
+    let text: TextPolicy = 'full'
+    const { app } = await inspectedApp(
+      t,
+      {
+        gateway: { sandboxes, keys },
+        share: options({ score: 'share', limit_s: 1 }),
+        code: { steps: [step] },
+      },
+      { env, text: () => text },
+    )
+    const reader = { authorization: `Bearer ${env.READER}` }
+    const trainer = { authorization: `Bearer ${env.TRAINER}` }
+    const score = async (id: string, program: string, truth: unknown, reward = 'share') => {
+      const samples = [{ prompt: 'p', response: code(program), ground_truth: truth }]
+      const payload = { reward, samples }
+      return app.inject({
+        method: 'POST',
+        url: '/v1/score',
+        headers: { ...trainer, 'x-request-id': id },
+        payload,
+      })
+    }
+    const row = (id: string, headers: object = reader) =>
+      app.inject({ url: `/ui/api/rows/${id}:0`, headers: { ...headers } })
+    const tests = async (id: string): Promise<ShownTests> => (await row(id)).json().terms[0].tests
+
+    await score('unseen', 'print(1)', { inputs: ['hidden'], outputs: ['1'] })
+    t.equal(await tests('unseen'), undefined, 'nothing is kept while nobody looks')
+    const page = await app.inject({ url: '/ui/api/events', headers: reader, payloadAsStream: true })
+    t.teardown(() => page.stream().destroy())
+
+    const ends = [
+      'import sys, time',
+      'n = input()',
+      'if n == "raise": raise KeyError("a key")',
+      'if n == "sleep": time.sleep(60)',
+      'if n == "fill": x = "x" * (1 << 40)',
+      'if n == "flood": print("y" * 9000000)',
+      'print("said", file=sys.stderr); print(n)',
+    ].join('\n')
+    const inputs = ['right', 'wrong', 'raise', 'sleep', 'fill', 'flood']
+    const scored = await score('ends', ends, {
+      inputs,
+      outputs: inputs.map((_, at) => (at === 0 ? 'right' : 'secret')),
+    })
+    t.notMatch(scored.body, /secret/, 'who scores is told nothing of hidden tests')
+    t.match(await tests('ends'), {
+      compiled: true,
+      asked: 6,
+      run: 6,
+      passed: 1,
+      tests: [
+        {
+          index: 0,
+          passed: true,
+          ended: 'ok',
+          kind: 'stdin',
+          input: 'right',
+          expected: 'right',
+          stdout: 'right\n',
+          stderr: 'said\n',
+        },
+        { ended: 'ok', passed: false, input: 'wrong', expected: 'secret', stdout: 'wrong\n' },
+        { ended: 'exception', error: /^KeyError/, stderr: /Traceback/ },
+        { ended: 'time', wall_s: Number },
+        { ended: 'memory' },
+        { ended: 'output', stdout: /^y{400}\n\[\d+ more characters\]$/ },
+      ],
+    })
+    for (const headers of [{}, trainer]) {
+      const refused = await row('ends', headers)
+      t.match(refused.statusCode, /40[13]/)
+      t.notMatch(refused.body, /secret/)
+    }
+    for (const policy of ['hash', 'none'] as const) {
+      text = policy
+      const shown = await tests('ends')
+      t.notMatch(JSON.stringify(shown), /secret|wrong|KeyError|said/, policy)
+      const kept = policy === 'hash' ? { sha256: /^[0-9a-f]{64}$/, chars: 6 } : null
+      t.match(shown, {
+        passed: 1,
+        tests: [{ passed: true }, { ended: 'ok', expected: kept }, { ended: 'exception' }],
+      })
+    }
+    text = 'full'
+
+    await score('called', 'def two(n, t): return {"a": (n, t)}', called)
+    t.match(await tests('called'), {
+      tests: [
+        {
+          kind: 'call',
+          input: /^two\(\*\[\[2, 7, 11\],9\]\)$/,
+          expected: '[0, 1]',
+          value: '[["a",[[2,7,11],9]]]',
+        },
+      ],
+    })
+    await score('broken', 'print(', lists)
+    t.match(await tests('broken'), { compiled: false, asked: 3, run: 0, tests: { length: 0 } })
+    await score('stopped', 'print(0)', lists, 'code')
+    t.match(await tests('stopped'), { asked: 3, run: 1, tests: { length: 1 } })
+
+    const long = 'z'.repeat(1500)
+    const many = Array.from({ length: 1000 }, (_, at) => `${at} ${long}`)
+    const echo = `s = input()\nprint(s if int(s.split()[0]) % 400 else "no")`
+    await score('many', echo, { inputs: many, outputs: many })
+    const shown = await tests('many')
+    t.match(shown, { asked: 1000, run: 1000, passed: 997, tests: { length: 200 } })
+    const failed = shown.tests.filter(({ passed }) => !passed)
+    t.same(
+      failed.map(({ index }) => index),
+      [0, 400, 800],
+      'the tests that failed are kept wherever they stand',
+    )
+    for (const one of failed) t.match(one, { input: /^\d+ z+\n\[\d+ more/, expected: /z/, stdout: 'no\n' })
+    t.ok(JSON.stringify(shown).length < 130_000, `${JSON.stringify(shown).length} characters of 6 MB`)
   },
 )

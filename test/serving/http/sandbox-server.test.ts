@@ -9,7 +9,7 @@ import {
   type SandboxServer,
   type SandboxServerOptions,
 } from '../../../src/serving/sandbox-server.ts'
-import { testApp } from '../../support/app.ts'
+import { inspectedApp } from '../../support/inspected.ts'
 import { withoutSandbox, zygotes } from '../../support/sandbox.ts'
 
 const skip = await withoutSandbox()
@@ -90,6 +90,21 @@ t.test('a server of programs', { skip }, async (t) => {
       compiled: true,
       out_of_time: true,
     })
+  })
+
+  await t.test('tells pieces of what cases wrote to who asks for them', async (t) => {
+    const asked = (path: string) =>
+      fetch(`${url}/v1/execute${path}`, { method: 'POST', headers: mine, body: JSON.stringify(double) })
+    t.match(await (await asked('?excerpts=true')).json(), {
+      cases: [{ passed: true }, { passed: true }, { passed: false }, { passed: true }],
+      excerpts: [
+        { stdout: { text: '2\n', chars: 2 }, stderr: { text: '' }, value: null, wallSeconds: Number },
+        {},
+        { stderr: { text: /ValueError/ } },
+        {},
+      ],
+    })
+    t.notOk('excerpts' in ((await (await asked('')).json()) as object))
   })
 
   await t.test('runs nothing without its key, and says what is wrong with a body', async (t) => {
@@ -190,7 +205,7 @@ t.test('a server that closes finishes what runs and takes nothing new', { skip }
 
 t.test('a gateway runs programs on the servers of a fleet', { skip }, async (t) => {
   const servers = [await open(t, { keys }), await open(t, { keys })]
-  const app = await testApp(
+  const { app } = await inspectedApp(
     t,
     {
       gateway: {
@@ -204,8 +219,7 @@ t.test('a gateway runs programs on the servers of a fleet', { skip }, async (t) 
       },
       code: { steps: [{ name: 'tests', function: 'code-tests', sandbox: 'fleet' }] },
     },
-    undefined,
-    { FLEET_KEY: key },
+    { env: { FLEET_KEY: key }, text: () => 'full' },
   )
   const sample = (program: string) => ({
     prompt: 'p',
@@ -231,6 +245,18 @@ t.test('a gateway runs programs on the servers of a fleet', { skip }, async (t) 
     'the other server runs what the closed one cannot',
   )
   const text = (await app.inject('/metrics')).body
+  // While a page is open, the servers are asked for what the cases wrote, too.
+  const page = await app.inject({ url: '/ui/api/events', payloadAsStream: true })
+  t.teardown(() => page.stream().destroy())
+  const payload = { reward: 'code', samples: [sample('print(4)')] }
+  await app.inject({ method: 'POST', url: '/v1/score', headers: { 'x-request-id': 'seen' }, payload })
+  t.match((await app.inject('/ui/api/rows/seen:0')).json().terms[0].tests, {
+    asked: 2,
+    tests: [
+      { passed: true, stdout: '4\n' },
+      { passed: false, expected: '6', stdout: '4\n' },
+    ],
+  })
   t.match(text, new RegExp(`sandbox_in_flight\\{sandbox="fleet",instance="${second?.url}"\\} 0\n`))
   t.match(text, /sandbox_duration_seconds_count\{sandbox="fleet",outcome="ok"\} 24\n/)
 })

@@ -153,7 +153,7 @@ t.test(
           /more characters\]/.test(JSON.stringify(turns)) || turns.some(({ left_out: left }) => left)
         t.ok(isCut || own.turns_left_out || text === 'hash' || what === 'short turns', `${what}: has a note`)
         const event = { ...requestDone('q', [1]), rows: [rows[at] as Sample] }
-        const shown = detailOf({ id: 'q:0', at: 0, event }, [], text)
+        const shown = detailOf({ id: 'q:0', at: 0, event }, { answers: [], tests: [] }, text)
         t.ok(JSON.stringify(shown).length < 700_000, `${what}: ${JSON.stringify(shown).length} for the page`)
         t.equal((shown.sample.turns?.length ?? 0) + (shown.sample.turns_left_out ?? 0), sent.length)
       }

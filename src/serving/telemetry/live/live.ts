@@ -1,13 +1,19 @@
 /**
  * What the inspector page shows of scoring: reward distributions over time and a sample of recent rows. Counting costs a
- * few additions per row. Questions and answers are kept only while a page is open. Memory is bounded, whatever the traffic.
+ * few additions per row. Questions, answers and tests of programs are kept only while a page is open. Memory is bounded, whatever the traffic.
  */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import { bytesOf, type Sample, type Unreadable } from '../../../core/sample/sample.ts'
 import { eachInSlices } from '../../../core/slices.ts'
-import type { EngineEvents, RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
-import { JudgeAnswers } from '../record/judge-answers.ts'
+import type {
+  EngineEvents,
+  ProgramBegan,
+  ProgramTested,
+  RequestDone,
+  VoteEvent,
+} from '../../../scoring/engine/events.ts'
+import { EventsOfSamples, JudgeAnswers } from '../record/judge-answers.ts'
 import type { TextPolicy } from '../record/text-policy.ts'
 import { imagesToShow, KeptImages } from './kept-images.ts'
 import { TrackedReward } from './series.ts'
@@ -28,16 +34,24 @@ export interface LiveOptions {
 
 const maxAnswersPerSample = 64
 const maxAnswerBytes = 64 * 1024 * 1024
+/** Programs of one sample whose tests are kept, and the memory of the tests of all. */
+const maxProgramsPerSample = 8
+const maxTestBytes = 32 * 1024 * 1024
 /** Rows without a reward that one request adds to its recent rows. */
 const maxInvalid = 4
 
 /** Listens to the engine and keeps what the page shows. */
-export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> {
+export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'running' | 'tested' | 'done'>> {
   /** Rewards that have scored something, by name. */
   readonly rewards = new Map<string, TrackedReward>()
   readonly #options: LiveOptions
   readonly #epoch: number
   readonly #answers = new JudgeAnswers(maxAnswerBytes, maxAnswersPerSample)
+  readonly #tests = new EventsOfSamples<ProgramTested>(
+    ({ tests }) => bytesOf(tests),
+    maxTestBytes,
+    maxProgramsPerSample,
+  )
   readonly #images = new KeptImages()
   readonly #rows = new RecentRows((row) => this.#forget(row))
   #watchers = 0
@@ -58,6 +72,14 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> 
 
   voted(event: VoteEvent): void {
     if (this.#watchers > 0) this.#answers.add(event)
+  }
+
+  running(event: ProgramBegan): void {
+    if (this.#watchers > 0) event.follow()
+  }
+
+  tested(event: ProgramTested): void {
+    this.#tests.add(event)
   }
 
   done(event: RequestDone): Promise<void> | null {
@@ -88,7 +110,7 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> 
     return eachInSlices(event.outcomes.length, count, keepSome)
   }
 
-  /** Keeps questions and answers of judges until the returned function is called. */
+  /** Keeps questions and answers of judges, and tests of programs, until the returned function is called. */
   watch(): () => void {
     this.#watchers += 1
     let isOver = false
@@ -117,7 +139,8 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> 
     const sample = row.event.rows[0]
     const answers = sample && 'response' in sample ? this.#answers.of(sample) : []
     const images = sample && this.policy === 'full' ? this.#images.of(sample) : []
-    return { ...detailOf(row, answers, this.policy), images }
+    const tests = sample && 'response' in sample ? this.#tests.of(sample) : []
+    return { ...detailOf(row, { answers, tests }, this.policy), images }
   }
 
   /** An image of a row that is kept; null if there is none with this hash, or if texts may not be shown. */
@@ -138,6 +161,7 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> 
   #forget(row: RequestDone['rows'][number]): void {
     if ('failure' in row) return
     this.#answers.forget(row)
+    this.#tests.forget(row)
     this.#images.forget(row)
   }
 }

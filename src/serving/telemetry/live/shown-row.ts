@@ -1,5 +1,5 @@
 import type { Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
-import type { RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
+import type { ProgramTested, RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
 import type { GatewaySettings } from '../../../scoring/plan/gateway-config.ts'
 import type { TurnLimits } from '../record/rollout.ts'
 import { type RecordedAsk, type RecordedRow, type RecordedTerm, recordAsk, recordRow } from '../record/row.ts'
@@ -10,6 +10,7 @@ import {
   type TextPolicy,
   textKeeper,
 } from '../record/text-policy.ts'
+import { type ShownTests, shownTests } from './shown-tests.ts'
 
 const strictness: readonly TextPolicy[] = ['full', 'hash', 'none']
 
@@ -95,7 +96,11 @@ const questionOf = ({ prompt }: Sample): string =>
 export type RowDetail = Omit<RecordedRow, 'terms'> & {
   /** The hashes of the images that `GET /ui/api/images/{sha256}` returns. */
   readonly images: readonly string[]
-  readonly terms: readonly (Omit<RecordedTerm, 'asks'> & { readonly asks: readonly ShownAsk[] })[]
+  readonly terms: readonly (Omit<RecordedTerm, 'asks'> & {
+    readonly asks: readonly ShownAsk[]
+    /** What became of the tests of a program; absent if nobody looked when it ran. */
+    readonly tests?: ShownTests
+  })[]
 }
 
 /** Limits of what is shown: characters of a text, entries of a list, characters of a key. */
@@ -105,10 +110,16 @@ const longestKey = 200
 /** Of a rollout's turns: leaves out what `cut` would drop without a note. */
 const turnLimits: TurnLimits = { chars: 2 ** 18, list: longestList }
 
-/** `answers`: of the row's judges. Long texts are cut and end with a note that says so. */
+/** What was kept of a row while somebody looked. */
+interface KeptEvents {
+  readonly answers: readonly VoteEvent[]
+  readonly tests: readonly ProgramTested[]
+}
+
+/** Long texts are cut and end with a note that says so. */
 export function detailOf(
   { id, at, event }: KeptRow,
-  answers: readonly VoteEvent[],
+  { answers, tests }: KeptEvents,
   policy: TextPolicy,
 ): Omit<RowDetail, 'images'> {
   const keep = textKeeper(policy)
@@ -119,7 +130,12 @@ export function detailOf(
   const recorded = recordRow(event, 0, { id, time, arrived }, parts)
   const terms = recorded.terms.map((term) => {
     const own = answers.filter(({ step }) => step === term.name)
-    return { ...term, asks: own.map((vote) => shownAsk(vote, keep)) }
+    const tested = tests.findLast(({ step }) => step === term.name)
+    return {
+      ...term,
+      asks: own.map((vote) => shownAsk(vote, keep)),
+      ...(tested && { tests: shownTests(tested, keep) }),
+    }
   })
   return cut({ ...recorded, terms }) as Omit<RowDetail, 'images'>
 }

@@ -1,32 +1,39 @@
 import { bytesOf, type Sample } from '../../../core/sample/sample.ts'
 import type { VoteEvent } from '../../../scoring/engine/events.ts'
 
-interface Kept {
-  readonly events: VoteEvent[]
+/** An event about samples. */
+interface OfSamples {
+  readonly samples: readonly Sample[]
+}
+
+interface Kept<E> {
+  readonly events: E[]
   bytes: number
   isWhole: boolean
 }
 
-/** Marks a forgotten sample, whose later answers are not kept. */
-const forgotten: Kept = { events: [], bytes: 0, isWhole: true }
+/** Marks a forgotten sample, whose later events are not kept. */
+const forgotten: Kept<never> = { events: [], bytes: 0, isWhole: true }
 
-/** Answers of judges by sample, kept until the sample is forgotten. Bounded by bytes. */
-export class JudgeAnswers {
-  readonly #bySample = new WeakMap<Sample, Kept>()
+/** Events by sample, kept until the sample is forgotten. Bounded by bytes. */
+export class EventsOfSamples<E extends OfSamples> {
+  readonly #bySample = new WeakMap<Sample, Kept<E>>()
+  readonly #sizeOf: (event: E) => number
   readonly #maxPerSample: number
   readonly #maxBytes: number
   #bytes = 0
   #isUsed = false
 
-  /** `maxBytes` bounds all answers together, `maxPerSample` the number of one sample's. */
-  constructor(maxBytes: number, maxPerSample = Number.POSITIVE_INFINITY) {
+  /** `sizeOf`: in bytes. `maxBytes` bounds all events together, `maxPerSample` the number of one sample's. */
+  constructor(sizeOf: (event: E) => number, maxBytes: number, maxPerSample = Number.POSITIVE_INFINITY) {
+    this.#sizeOf = sizeOf
     this.#maxBytes = maxBytes
     this.#maxPerSample = maxPerSample
   }
 
-  add(event: VoteEvent): void {
+  add(event: E): void {
     this.#isUsed = true
-    const bytes = bytesOf(event.question) + bytesOf(event.answered) + bytesOf(event.failure)
+    const bytes = this.#sizeOf(event)
     for (const sample of event.samples) {
       let kept = this.#bySample.get(sample)
       if (kept === forgotten) continue
@@ -44,20 +51,29 @@ export class JudgeAnswers {
     }
   }
 
-  /** The answers so far, in order. */
-  of(sample: Sample): readonly VoteEvent[] {
+  /** The events so far, in order. */
+  of(sample: Sample): readonly E[] {
     return this.#bySample.get(sample)?.events ?? []
   }
 
-  /** False if some answers of the sample did not fit. */
+  /** False if some events of the sample did not fit. */
   isWhole(sample: Sample): boolean {
     return this.#bySample.get(sample)?.isWhole ?? true
   }
 
-  /** Frees a sample's answers; later ones are not kept. */
+  /** Frees a sample's events; later ones are not kept. */
   forget(sample: Sample): void {
     if (!this.#isUsed) return
     this.#bytes -= this.#bySample.get(sample)?.bytes ?? 0
     this.#bySample.set(sample, forgotten)
+  }
+}
+
+/** Answers of judges. */
+export class JudgeAnswers extends EventsOfSamples<VoteEvent> {
+  constructor(maxBytes: number, maxPerSample?: number) {
+    const sizeOf = ({ question, answered, failure }: VoteEvent): number =>
+      bytesOf(question) + bytesOf(answered) + bytesOf(failure)
+    super(sizeOf, maxBytes, maxPerSample)
   }
 }

@@ -4,9 +4,11 @@ import type { ServedReward } from '../../http/inspector/messages.ts'
 import type { RowDetail } from '../../telemetry/live/shown-row.ts'
 import { duration, figure } from '../format.ts'
 import { Conversation, turnsIn } from './conversation.tsx'
+import { Tests } from './tests.tsx'
 import { Kept, Text } from './text.tsx'
 
-type Ask = RowDetail['terms'][number]['asks'][number]
+type Term = RowDetail['terms'][number]
+type Ask = Term['asks'][number]
 
 /** A term of a record or of a reply. */
 export interface ShownStep {
@@ -25,6 +27,8 @@ export interface ShownStep {
   readonly why: string | null
   readonly failure: { readonly kind: string; readonly detail: string } | null
   readonly asks: readonly Ask[]
+  /** Of its program. */
+  readonly tests?: Term['tests']
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -77,6 +81,7 @@ export function Steps(props: {
           <Pairs of={step.details} />
           {step.steps && step.steps.length > 0 && <PartRewards of={step.steps} />}
           {step.flags.length > 0 && <Flags of={step.flags} />}
+          {step.tests && <Tests of={step.tests} />}
           {step.draws > 1 && (
             <p class="muted">
               {step.draws} votes, standard deviation {figure(step.spread)}
