@@ -7,6 +7,7 @@ import {
   judgeOptions,
   judgePrompt,
   judgeTemplate,
+  mode,
   type PartQuestion,
   type Row,
   type Score,
@@ -20,10 +21,18 @@ import {
   type CriterionVerdict,
   gradeIn,
   grades,
+  type PublishedJudge,
   plainVerdict,
+  publishedCriteria,
+  publishedJudges,
+  publishedQuestion,
+  publishedRange,
+  publishedReply,
+  publishedScore,
   reasonedVerdict,
   reasonSchema,
   repliesTo,
+  rewardkitSums,
   rubricOf,
   rubricScore,
 } from '../src/grading/index.ts'
@@ -40,8 +49,11 @@ Answer:
 
 const options = z
   .strictObject({
-    /** A question for each criterion, for each `batch` of them, for all at once, or for one grade of the whole. */
-    ask: z.enum(['each', 'batch', 'all', 'overall']).default('each'),
+    mode,
+    /** With `mode: published`: whose rows, replies and sum. */
+    code: z.enum(publishedJudges).optional(),
+    /** A question for each criterion, for each `batch` of them, for all at once, or for one grade of the whole. Default: each; of code: verifiers and rewardkit, all. */
+    ask: z.enum(['each', 'batch', 'all', 'overall']).optional(),
     /** Criteria in one question of `ask: batch`. */
     batch: z.int().min(1).max(64).default(8),
     /** Whether the judge gives a reason before each verdict. */
@@ -49,12 +61,17 @@ const options = z
     ...rubricSumOptions,
     /** Whether the other criteria are asked although a `must` failed. */
     early_stop: z.boolean().default(true),
+    /** How `code: rewardkit` adds up, and the least mean that passes with `threshold`. */
+    aggregation: z.enum(rewardkitSums).default('weighted-mean'),
+    threshold: z.number().default(0.5),
     /** The beginning of each question. Placeholders: `{question}`, `{response}` and the others of judges' templates. */
     template: judgeTemplate().default(template),
     ...judgeOptions,
   })
   .superRefine((given, context) => {
     const { ask, sum } = given
+    for (const { path, message } of modeProblems(given))
+      context.addIssue({ code: 'custom', path: [path], message })
     const message = mustScoreProblem(given)
     if (message !== null) context.addIssue({ code: 'custom', path: ['must_score'], message })
     if (ask === 'overall' && sum !== 'weighted')
@@ -67,8 +84,81 @@ const options = z
 
 type Options = z.infer<typeof options>
 
+/** Options of the gateway's own sum, with their defaults. Published code has none of them. */
+const ownSum = {
+  sum: 'weighted',
+  normalise: 'positive',
+  clip: true,
+  lowest: -1,
+  must_score: undefined,
+  missing: 'invalid',
+  min_share: 0.8,
+  early_stop: true,
+  reasons: false,
+} as const
+
+function modeProblems(given: Options): readonly { readonly path: string; readonly message: string }[] {
+  const { mode, code, ask } = given
+  if (mode === 'strict') {
+    const isRewardkit = given.aggregation !== 'weighted-mean' || given.threshold !== 0.5
+    const path = code ? 'code' : isRewardkit ? 'aggregation' : null
+    return path ? [{ path, message: 'is read with mode: published only' }] : []
+  }
+  if (!code) return [{ path: 'code', message: `is missing: one of ${publishedJudges.join(', ')}` }]
+  const own = Object.entries(ownSum).flatMap(([path, or]) =>
+    given[path as keyof typeof ownSum] === or ? [] : [path],
+  )
+  const unread = given.tags.length > 0 ? [...own, 'tags'] : own
+  const problems = unread.map((path) => ({ path, message: `is not read with mode: published` }))
+  const asks =
+    code === 'verifiers' ? ['each', 'batch', 'all'] : code === 'rewardkit' ? ['each', 'all'] : ['each']
+  if (ask && !asks.includes(ask))
+    problems.push({ path: 'ask', message: `must be ${asks.join(' or ')} with code: ${code}` })
+  return problems
+}
+
+/** What is asked in one question. */
+const askOf = ({ ask, code }: Options): 'each' | 'batch' | 'all' | 'overall' =>
+  ask ?? (code === 'verifiers' || code === 'rewardkit' ? 'all' : 'each')
+
+/** The row's criteria as the published code reads them. */
+function publishedOf({ sample, options }: Row<unknown, Options>, code: PublishedJudge) {
+  const criteria = publishedCriteria(sample, code, options)
+  if ('problem' in criteria) throw new BadSample(criteria.problem)
+  return criteria
+}
+
+/** What each question of published code asks about. */
+function publishedBatches(row: Row<unknown, Options>, code: PublishedJudge) {
+  const criteria = publishedOf(row, code)
+  const ask = askOf(row.options)
+  const size = ask === 'all' ? criteria.length : ask === 'batch' ? row.options.batch : 1
+  return Array.from({ length: Math.ceil(criteria.length / size) }, (_, at) =>
+    criteria.slice(at * size, (at + 1) * size),
+  )
+}
+
+/** The published score; null: a verdict is missing. */
+function publishedSum(
+  found: readonly (readonly Finding[])[],
+  row: Row<unknown, Options>,
+  code: PublishedJudge,
+): Score | null {
+  const criteria = publishedOf(row, code)
+  const all = found.flat().map(foundOf)
+  const scores = all.flatMap((one) => (one.status === 'scored' ? [one.score] : []))
+  if (scores.length < criteria.length) return null
+  const value = publishedScore(criteria, scores, code, row.options)
+  const details = criteria.map(({ name, weight }, at) => {
+    const one = all[at]
+    return { name, weight, s: scores[at] ?? null, draws: one?.status === 'scored' ? one.draws : 0 }
+  })
+  return value === null ? null : { value, details: { criteria: details } }
+}
+
 /** The row's criteria in the order of its rubric. */
-function criteriaOf({ sample, options: { ask } }: Row<unknown, Options>): readonly Criterion[] {
+function criteriaOf({ sample, options }: Row<unknown, Options>): readonly Criterion[] {
+  const ask = askOf(options)
   const rubric = rubricOf(sample)
   if ('problem' in rubric) throw new BadSample(rubric.problem)
   if (ask === 'overall' && rubric.criteria.some(({ must }) => must !== false))
@@ -83,7 +173,8 @@ function plan(
   criteria: readonly Criterion[],
   given: Options,
 ): readonly { readonly places: readonly number[]; readonly stage: number }[] {
-  const { ask, batch, early_stop, sum } = given
+  const { batch, early_stop, sum } = given
+  const ask = askOf(given)
   const all = criteria.map((_criterion, at) => at)
   if (ask === 'all' || ask === 'overall') return [{ places: all, stage: 0 }]
   const size = ask === 'each' ? 1 : batch
@@ -122,7 +213,8 @@ function questionOf(
   criteria: readonly Criterion[],
   given: Options,
 ): Pick<PartQuestion, 'question' | 'reply'> {
-  const { ask, reasons } = given
+  const { reasons } = given
+  const ask = askOf(given)
   if (ask === 'overall') return overallQuestion(criteria)
   const [only] = criteria
   if (ask === 'each' && only) {
@@ -191,7 +283,7 @@ const scoreOf = ({ score, reason }: CriterionVerdict): Score =>
  * Judges an answer by the criteria that its row brings along: a list in `ground_truth`, or `rubrics` in it or in
  * `extra_info`, as the gateway, HealthBench, Rubrics as Rewards, Open-Instruct, NeMo Gym, verifiers and rewardkit
  * write them. Pays the share of the positive weight that was earned, less the weight of faults, 0 to 1. An answer that
- * fails a criterion with `must` pays `must_score`.
+ * fails a criterion with `must` pays `must_score`. `mode: published`: rows, replies and sum as the named code has them.
  *
  * Invalid: a row without a question or a rubric, and a row with a criterion about which no readable verdict came, except
  * with `missing: renormalise`. A criterion with `must` or a negative weight always needs its verdict.
@@ -200,26 +292,38 @@ export default defineQuestionsReward({
   ask: 'generate',
   options,
   truth: z.unknown(),
-  range: (given) => [lowestOf(given), 1],
+  range: (given) => (given.code ? publishedRange(given.code, given) : [lowestOf(given), 1]),
   parts: ({ tags }) => [...new Set(tags)],
   thinking: ({ thinking }) => thinking,
   rm_preprocess(row) {
-    const criteria = criteriaOf(row)
-    const { template, thinking, max_tokens } = row.options
+    const { code, template, thinking, max_tokens } = row.options
+    const batches = code ? publishedBatches(row, code) : []
+    const criteria = code ? [] : criteriaOf(row)
+    const about = judgePrompt(template, row.sample, { thinking, max_tokens })
+    if (code)
+      return {
+        about,
+        questions: batches.map((asked) => {
+          const { template: own, values, reply } = publishedQuestion(asked, code)
+          return { question: fill(own, values), ...(reply && { reply }), scores: asked.length }
+        }),
+      }
     return {
-      about: judgePrompt(template, row.sample, { thinking, max_tokens }),
+      about,
       questions: plan(criteria, row.options).map(({ places, stage }) => ({
         ...questionOf(
           places.map((at) => criteria[at] as Criterion),
           row.options,
         ),
-        scores: row.options.ask === 'overall' ? 1 : places.length,
+        scores: askOf(row.options) === 'overall' ? 1 : places.length,
         stage,
       })),
     }
   },
   rm_postprocess({ text }, row, at) {
-    const { ask, reasons } = row.options
+    const { code, reasons } = row.options
+    if (code) return publishedReply(text, publishedBatches(row, code)[at] ?? [], code)
+    const ask = askOf(row.options)
     if (ask === 'overall') {
       const grade = gradeIn(text)
       return grade === null ? null : [grade]
@@ -235,7 +339,8 @@ export default defineQuestionsReward({
   },
   combine(found, row) {
     const given = row.options
-    if (given.ask === 'overall') {
+    if (given.code) return publishedSum(found, row, given.code)
+    if (askOf(given) === 'overall') {
       const grade = found[0]?.[0]
       return grade?.status === 'scored' ? grade.score : null
     }

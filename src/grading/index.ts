@@ -17,9 +17,20 @@ export * from './python.ts'
 export { readPythonList } from './python-literal.ts'
 export * from './repetition.ts'
 export * from './rider.ts'
+export * from './rubric/published-judges.ts'
 export * from './rubric/published-replies.ts'
 export * from './rubric/replies.ts'
-export * from './rubric/rows.ts'
+export {
+  type Criterion,
+  holdsRubric,
+  type Rubric,
+  type RubricForm,
+  type RubricProblem,
+  readRubric,
+  rubricForms,
+  rubricLimits,
+  rubricOf,
+} from './rubric/rows.ts'
 export * from './rubric/sums.ts'
 export * from './rubric/verdict.ts'
 export * from './search-answer.ts'

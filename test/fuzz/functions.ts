@@ -228,8 +228,39 @@ const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readon
       { groundTruth: { rubrics: [{ criterion: 'x', points: -3 }] }, options: { reasons: true, clip: false } },
       { groundTruth: [{ text: 'x', scale: [0, 3] }, { text: 'y' }], options: { ask: 'all' } },
       { groundTruth: [{ text: 'x' }], options: { ask: 'overall' } },
+      {
+        groundTruth: [{ name: 'x', text: 'x' }],
+        options: { mode: 'published', code: 'verifiers' },
+      },
+      {
+        groundTruth: [{ name: 'x', description: 'x', type: 'likert' }],
+        options: { mode: 'published', code: 'rewardkit' },
+      },
+      {
+        groundTruth: [{ description: 'x', weight: -1 }],
+        options: { mode: 'published', code: 'open_instruct' },
+      },
+      {
+        groundTruth: [{ criterion: 'x', points: 1 }],
+        options: { mode: 'published', code: 'healthbench' },
+      },
     ],
-    pieces: ['yes', 'no', '7', '{"c1": ', '"c2": ', '"yes"', '"3"', '}', '{"reason": "x", "verdict": ', ', '],
+    pieces: [
+      '{"verdicts": [{"name": "x", "reason": "", "verdict": "yes"}]}',
+      '{"x": {"score": 3}}',
+      '{"score": ',
+      '{"criteria_met": true}',
+      'yes',
+      'no',
+      '7',
+      '{"c1": ',
+      '"c2": ',
+      '"yes"',
+      '"3"',
+      '}',
+      '{"reason": "x", "verdict": ',
+      ', ',
+    ],
   },
   'rubric-judge-group': {
     rows: [

@@ -4,6 +4,8 @@ import rubricJudgeGroup from '../../reward-functions/rubric-judge-group.ts'
 import type { Json, Sample } from '../../src/core/sample/sample.ts'
 import {
   openInstructScore,
+  publishedCriteria,
+  publishedReply,
   readRubric,
   rewardkitValues,
   rubricOf,
@@ -37,6 +39,7 @@ async function rubrics(
   rewards: Readonly<Record<string, object>>,
   step: object = {},
   others: Readonly<Record<string, ScriptedServer>> = {},
+  model: object = {},
 ) {
   const server = await judge(t, reply)
   const models = Object.fromEntries(
@@ -49,6 +52,7 @@ async function rubrics(
         health: {},
         cache: 'never',
         retry: { max: 0 },
+        ...model,
       },
     ]),
   )
@@ -519,6 +523,99 @@ t.test('a config that counts missing verdicts as numbers is refused', async (t) 
   t.match(await mistakes({}, { on_unreadable: 0 }), /asks several questions.* never a number/)
   t.match(await mistakes({ must_score: -1 }), /must lie within 0 and 1/)
   t.match(await mistakes({ ask: 'overall', sum: 'rar' }), /one grade/)
+  t.match(await mistakes({ mode: 'published' }), /code.*is missing: one of healthbench, rar/)
+  t.match(await mistakes({ code: 'rar' }), /code.*mode: published only/)
+  t.match(await mistakes({ aggregation: 'any-pass' }), /aggregation.*mode: published only/)
+  t.match(
+    await mistakes(published('rar', { clip: false, tags: ['a'] })),
+    /clip.*is not read.*tags.*is not read/,
+  )
+  t.match(await mistakes(published('healthbench', { ask: 'all' })), /must be each with code: healthbench/)
+  t.match(await mistakes(published('rewardkit', { ask: 'batch' })), /must be each or all/)
+})
+
+const published = (code: string, more: object = {}) => ({ mode: 'published', code, ...more })
+
+t.test('mode: published reads rows and replies, and adds up, as the named code does', async (t) => {
+  const bench = (...points: readonly number[]): Json => ({
+    rubrics: points.map((one, at) => ({ criterion: `c${at}`, points: one })),
+  })
+  const rar = (...words: readonly string[]): Json => ({
+    rubric: words.map((word) => ({ description: `${word} Criteria: x`, weight: 1 })),
+  })
+  const named = (...weights: readonly number[]): Json =>
+    weights.map((weight, at) => ({ name: `n${at}`, text: 't', weight, choices: ['bad', 'fair', 'good'] }))
+  const kit = (...given: readonly object[]): Json =>
+    given.map((one, at) => ({ name: `k${at}`, description: 'd', type: 'binary', ...one }))
+  const open = (...weights: readonly number[]): Json => ({
+    query: 'q',
+    rubrics: weights.map((weight, at) => ({ description: `d${at}`, weight })),
+  })
+  const verdicts = (...said: readonly (readonly [name: string, verdict: string])[]) =>
+    JSON.stringify({ verdicts: said.map(([name, verdict]) => ({ name, reason: 'r', verdict })) })
+  const met = (said: unknown) => JSON.stringify({ explanation: 'e', criteria_met: said })
+  /** The reply to each question in turn. */
+  const cases: readonly (readonly [
+    options: object,
+    rubric: Json,
+    replies: readonly string[],
+    wanted: number | string,
+  ])[] = [
+    [published('healthbench'), bench(5, -10), [met(true), met(true)], -1],
+    [published('healthbench'), bench(5, 3), [`\`\`\`json\n${met(true)}\n\`\`\``, met(false)], 5 / 8],
+    [published('healthbench'), bench(5), [met('true')], 'judge_unparseable'],
+    [published('healthbench'), bench(-5), [], 'bad_sample'],
+    [published('rar'), rar('Essential', 'Pitfall'), ['yes', 'no'], 1 / 1.9],
+    [published('rar'), rar('Essential', 'Other'), [], 'bad_sample'],
+    [published('verifiers'), named(1, 3), [`Well: ${verdicts(['n1', 'good'], ['n0', 'fair'])}`], 3.5 / 4],
+    [published('verifiers'), named(1, 0), [verdicts(['n1', 'good'], ['n0', 'bad'])], 0],
+    [published('verifiers'), named(1), [verdicts(['n0', 'good'], ['n0', 'good'])], 'judge_unparseable'],
+    [
+      published('verifiers', { ask: 'each' }),
+      named(1, 1),
+      ['n0', 'n1'].map((one) => verdicts([one, 'fair'])),
+      0.5,
+    ],
+    [published('verifiers', { ask: 'batch', batch: 1 }), named(1), [verdicts(['n0', 'good'])], 1],
+    [published('verifiers'), named(1, -1), [], 'bad_sample'],
+    [published('verifiers'), named(0), [], 'bad_sample'],
+    [
+      published('rewardkit'),
+      kit({}, { negate: true }),
+      ['{"k0": {"score": "y"}, "k1": {"score": "no"}}'],
+      0.5,
+    ],
+    [published('rewardkit'), kit({ type: 'likert' }), ['I say {"score": 4, "reasoning": ""} here'], 0.75],
+    [published('rewardkit'), kit({ type: 'numeric', min: 0.5, max: 1 }), ['{"score": 9}'], 1],
+    [published('rewardkit'), kit({ weight: -1 }), [], 'bad_sample'],
+    [published('rewardkit', { aggregation: 'weighted-sum' }), kit({ weight: -3 }), ['{"score": "yes"}'], -3],
+    [
+      published('rewardkit', { aggregation: 'required-pass', ask: 'each' }),
+      kit({}, { optional: true }),
+      ['{"score": "yes"}', '{"score": "no"}'],
+      1,
+    ],
+    [published('open_instruct'), open(1, -1), ['{"score": 2}', 'no JSON'], 0.5],
+    [published('open_instruct'), open(1, -1), ['{{"score": 1}}', '{"score": 3}'], -0.5],
+    [published('open_instruct'), open(0), ['{"score": 2}'], 0],
+  ]
+  const rewards = Object.fromEntries(cases.map(([options], at) => [`r${at}`, options]))
+  let replies: string[] = []
+  const { gateway } = await rubrics(t, () => replies.shift() ?? null, rewards, {}, {}, { max_in_flight: 1 })
+  for (const [at, [options, rubric, said, wanted]] of cases.entries()) {
+    replies = [...said]
+    const [outcome] = await outcomesOf(gateway, `r${at}`, [rowOf(rubric)])
+    t.equal(resultOf(outcome), wanted, JSON.stringify([options, rubric, said]))
+    t.strictSame(replies, [], 'each reply was asked for')
+  }
+})
+
+t.test('mode: published makes no number of a judge that fails', async (t) => {
+  const { gateway } = await rubrics(t, () => null, { it: published('open_instruct') })
+  const rubric = { query: 'q', rubrics: [{ description: 'd', weight: -1 }] }
+  const [outcome] = await outcomesOf(gateway, 'it', [rowOf(rubric)])
+  t.match(outcome, { valid: false })
+  t.match(String(resultOf(outcome)), /^judge_/)
 })
 
 t.test('a hostile answer, rubric or reply costs near linear time', async (t) => {
@@ -528,7 +625,7 @@ t.test('a hostile answer, rubric or reply costs near linear time', async (t) => 
   const each = rubricJudge.options.parse({})
   const about = (sample: Sample, options = each) => ({ sample, options, truth: null, earlier: {} })
   const ofGroup = { ...about(rowOf(rubric)), options: rubricJudgeGroup.options.parse({}) }
-  const published = [{ name: 'a', choices: ['no', 'yes'] }]
+  const choices = [{ name: 'a', choices: ['no', 'yes'] }]
   const rewardkit = [{ name: 'a', form: { type: 'binary' }, negate: false }] as const
   eachNearLinear(t, {
     answer: (response) => rm_preprocess(about(rowOf(rubric, { response }))),
@@ -538,8 +635,11 @@ t.test('a hostile answer, rubric or reply costs near linear time', async (t) => 
     'reply to all': (text) => rm_postprocess({ text, finishReason: 'stop' }, about(rowOf(rubric), all), 0),
     'reply about a group': (text) =>
       rubricJudgeGroup.rm_postprocess({ text, finishReason: 'stop' }, [ofGroup, ofGroup], 0),
-    verifiers: (text) => verifiersVerdicts(text, published),
+    verifiers: (text) => verifiersVerdicts(text, choices),
     rewardkit: (text) => rewardkitValues(text, rewardkit),
     'open-instruct': openInstructScore,
+    healthbench: (text) => publishedReply(text, [], 'healthbench'),
+    'rubric of published code': (text) =>
+      publishedCriteria(rowOf([{ description: text }]), 'open_instruct', all),
   })
 })

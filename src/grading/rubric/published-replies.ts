@@ -21,7 +21,24 @@ function orNull<T>(read: () => T): T | null {
 }
 
 const deepest = 64
-const mostAttempts = 256
+
+/** Where an object of JSON may begin, or one whose braces are doubled. */
+const opening = /\{[ \t\n\r]*["{}]/y
+
+/**
+ * The places of a reply at which an object may begin, in order, up to `end`. At most 256, and fewer in a long reply, as
+ * each of them may cost its length.
+ */
+function* openings(text: string, end = text.length): Generator<number, void> {
+  let left = Math.min(256, Math.ceil(1_048_576 / Math.max(text.length, 1)))
+  let from = text.indexOf('{')
+  for (; from >= 0 && from < end && left > 0; from = text.indexOf('{', from + 1)) {
+    opening.lastIndex = from
+    if (!opening.test(text)) continue
+    left -= 1
+    yield from
+  }
+}
 
 /** A criterion as verifiers has it. `choices`: from worst to best. */
 export interface ChoiceCriterion {
@@ -58,12 +75,10 @@ function verdictsIn(text: string, criteria: readonly ChoiceCriterion[]): Readonl
 
 /** The `verdicts` of the first object that has them; null: there is none. */
 function firstVerdicts(text: string): JsonValue | null {
-  let from = text.indexOf('{')
-  for (let left = mostAttempts; from >= 0 && left > 0; left--) {
+  for (const from of openings(text)) {
     const value = readJsonAt(text, from, deepest)?.value
     const found = value !== undefined && isObject(value) ? value.get('verdicts') : undefined
     if (found !== undefined) return found
-    from = text.indexOf('{', from + 1)
   }
   return null
 }
@@ -155,12 +170,10 @@ const clipped = (value: number): number => Math.max(0, Math.min(1, value))
  */
 export function openInstructScore(text: string): number {
   const end = text.lastIndexOf('}') + 1
-  let from = text.indexOf('{')
-  for (let left = mostAttempts; from >= 0 && from < end && left > 0; left--) {
+  for (const from of openings(text, end)) {
     const whole = text.slice(from, end)
     const value = (readJson(whole, deepest) ?? readJson(singleBraces(whole), deepest))?.value
     if (value !== undefined) return isObject(value) ? halved(value.get('score')) : 0
-    from = text.indexOf('{', from + 1)
   }
   return 0
 }

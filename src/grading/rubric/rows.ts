@@ -66,13 +66,14 @@ const textNames = [
 ] as const
 const nameNames = ['name', 'title', 'id'] as const
 
-type Fields = Readonly<Record<string, Json>>
+/** An object of a row. */
+export type Fields = Readonly<Record<string, Json>>
 
-const isFields = (value: Json | undefined): value is Fields =>
+export const isFields = (value: Json | undefined): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** An own field that is neither absent nor null: columns of a table are null where a row has none. */
-const fieldOf = (fields: Fields, name: string): Json | undefined =>
+export const fieldOf = (fields: Fields, name: string): Json | undefined =>
   Object.hasOwn(fields, name) ? (fields[name] ?? undefined) : undefined
 
 /** Whether a value has the outline of a rubric: a list of objects, or an object with one under a known name. */
@@ -115,23 +116,37 @@ function parsed(text: string): Json | null {
   }
 }
 
-/**
- * Reads a rubric: a list of criteria, or an object that holds one as `rubrics`, `rubric`, `criteria` or `criterion`. Linear
- * in its length.
- */
-export function readRubric(value: Json): Rubric | RubricProblem {
+/** The items of a rubric before they are read, at least one and not too many. */
+export interface RubricItems {
+  /** The name of their list, for messages. */
+  readonly place: string
+  readonly items: readonly Json[]
+}
+
+function itemsIn(value: Json): Found | RubricProblem {
   const found = listIn(value)
   if (!found)
     return {
       problem: `the row has no rubric: send as ground_truth a list such as [{"text": "...", "weight": 1}], or an object with it under ${listNames.slice(0, 3).join(', ')}, or put it under one of these names into extra_info`,
     }
-  const { place, items, around } = found
+  const { place, items } = found
   if (items.length === 0)
     return { problem: `${place}: is empty, so there is nothing to judge; leave the row out` }
   if (items.length > rubricLimits.criteria)
     return {
       problem: `${place}: has ${items.length} criteria, and at most ${rubricLimits.criteria} are judged; merge some`,
     }
+  return found
+}
+
+/**
+ * Reads a rubric: a list of criteria, or an object that holds one as `rubrics`, `rubric`, `criteria` or `criterion`. Linear
+ * in its length.
+ */
+export function readRubric(value: Json): Rubric | RubricProblem {
+  const found = itemsIn(value)
+  if ('problem' in found) return found
+  const { place, items, around } = found
   const form = formOf(items, around)
   const criteria: Criterion[] = []
   let characters = 0
@@ -312,7 +327,7 @@ function tagsOf(item: Fields): readonly string[] {
 const beginning = /^\s{0,8}(Essential|Important|Optional|Pitfall)(?: Criteria)?\s{0,4}:/i
 
 /** Its `category`, or the word with which its description begins. */
-function categoryOf(item: Fields): RarCategory | null {
+export function categoryOf(item: Fields): RarCategory | null {
   const said = fieldOf(item, 'category')
   const text = fieldOf(item, 'description')
   const word =
@@ -341,3 +356,7 @@ function rubricIn({ groundTruth, extraInfo }: Pick<Sample, 'groundTruth' | 'extr
   if (read !== null && holdsRubric(read)) return read
   return holdsRubric(extraInfo) && !Array.isArray(extraInfo) ? extraInfo : null
 }
+
+/** The items of a row's rubric, for readers of their own. */
+export const rubricItems = (sample: Pick<Sample, 'groundTruth' | 'extraInfo'>): RubricItems | RubricProblem =>
+  itemsIn(rubricIn(sample))

@@ -16,7 +16,7 @@ import { questionsTerm } from '../engine/judge/questions-step.ts'
 import type { Vote } from '../engine/judge/votes.ts'
 import { rowOf } from '../engine/step.ts'
 import { askedModels, type Plan, type PlanStep } from '../plan/plan.ts'
-import { type Probe, shippedProbes } from './probes.ts'
+import { type Probe, probesAsShipped } from './probes.ts'
 
 /** How often instances are probed, and when one is ejected or restored. */
 export interface CanarySettings extends Tolerance {
@@ -142,8 +142,7 @@ function targetsOf(plans: Iterable<Plan>, { probes }: CanarySettings): readonly 
   const targets = new Map<string, Target>()
   for (const plan of plans) {
     for (const step of plan.steps) {
-      const own =
-        probes.get(step.function.name) ?? (isAsShipped(step) ? shippedProbes[step.function.name] : null)
+      const own = probes.get(step.function.name) ?? probesAsShipped(step.function)
       // Critiques give no verdict, and a step that reads earlier steps cannot be asked without them.
       if (
         !own ||
@@ -160,10 +159,6 @@ function targetsOf(plans: Iterable<Plan>, { probes }: CanarySettings): readonly 
   }
   return [...targets.values()]
 }
-
-/** With a custom template the question, and so the correct verdict, may differ. */
-const isAsShipped = ({ function: { options } }: PlanStep): boolean =>
-  options === null || typeof options !== 'object' || !('template' in options)
 
 /** The result of one probe. `no_call` and `failed` say nothing about the quality of the instance's verdicts. */
 export type ProbeResult = 'passed' | 'wrong' | 'unreadable' | 'no_call' | 'failed'

@@ -128,3 +128,18 @@ export const shippedProbes: Readonly<Record<string, readonly Probe[]>> = {
     },
   ],
 }
+
+/**
+ * The shipped probes of a step's function, if its options leave the question and the rows as those probes have them: no
+ * template of its own, and no published `code`, which reads other rubrics.
+ */
+export function probesAsShipped({
+  name,
+  options,
+}: {
+  readonly name: string
+  readonly options: unknown
+}): readonly Probe[] | null {
+  const given = typeof options === 'object' && options !== null ? options : {}
+  return 'template' in given || 'code' in given ? null : (shippedProbes[name] ?? null)
+}

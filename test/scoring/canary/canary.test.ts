@@ -5,7 +5,7 @@ import rubricJudge from '../../../reward-functions/rubric-judge.ts'
 import yesNoJudge from '../../../reward-functions/yes-no-judge.ts'
 import type { PartQuestions } from '../../../src/contract/index.ts'
 import { type CanaryEvents, InstanceVerdict } from '../../../src/scoring/canary/canary.ts'
-import { shippedProbes } from '../../../src/scoring/canary/probes.ts'
+import { probesAsShipped, shippedProbes } from '../../../src/scoring/canary/probes.ts'
 import { arithmeticPolicy, type Policy } from '../../../src/simulator/policies.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../../src/simulator/server.ts'
 import { fakeClock } from '../../support/clock.ts'
@@ -184,6 +184,13 @@ t.test('every shipped probe makes its judge ask a question', async (t) => {
       t.match(question, { kind: 'prompt' }, `${name} ${probe}`)
     }
   }
+})
+
+t.test('a judge whose options change its question or its rows is not probed', async (t) => {
+  const name = 'rubric-judge'
+  t.ok(probesAsShipped({ name, options: { ask: 'all' } }))
+  t.equal(probesAsShipped({ name, options: { template: '{response}' } }), null)
+  t.equal(probesAsShipped({ name, options: { mode: 'published', code: 'healthbench' } }), null)
 })
 
 t.test(
