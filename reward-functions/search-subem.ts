@@ -7,8 +7,8 @@ import searchEm from './search-em.ts'
 /**
  * verl's search QA. Pays `score` if the last `<answer>` commits to a target, `format_score` for another answer, and 0
  * without one. Besides the target the answer may hold its other names, words of the question, and words that add
- * nothing (titles, units, "it is"), or be a sentence that ends in the target. `published` pays every answer that
- * contains a target after SQuAD's normalisation.
+ * nothing (titles, units, "it is"), or be a sentence that ends in the target, or in a clause that tells more of it (`by
+ * Rembrandt, who lived in Amsterdam`). `published` pays every answer that contains a target after SQuAD's normalisation.
  *
  * Invalid: a ground truth without targets.
  */

@@ -196,3 +196,23 @@ export function readExpression(text: string): ExactExpression | null {
   if (!evaluate(tokens, wellFormed)) return null
   return { integers, value: () => evaluate(tokens, fractions) }
 }
+
+const choosing = /(?<![\p{L}\d])C\(\s?(\d{1,3})\s?,\s?(\d{1,3})\s?\)/gu
+const smallPower = /(?<![\d.,^])(\d{1,9}(?:\.\d{1,9})?)(?:([²³])|\^([23])(?![\d.^]))/g
+
+/** Powers of two and three as products, and `C(9, 2)` as its value, so that a calculation can be read. */
+export function spelledOut(calculation: string): string {
+  return calculation
+    .replace(choosing, (_, of: string, taken: string) => String(combinations(Number(of), Number(taken))))
+    .replace(smallPower, (_, base: string, sign?: string, digit?: string) =>
+      sign === '²' || digit === '2' ? `(${base}*${base})` : `(${base}*${base}*${base})`,
+    )
+}
+
+/** How many ways there are to take `taken` of `of` things. */
+function combinations(of: number, taken: number): bigint {
+  if (taken > of) return 0n
+  let ways = 1n
+  for (let k = 1; k <= taken; k++) ways = (ways * BigInt(of - k + 1)) / BigInt(k)
+  return ways
+}

@@ -1,5 +1,6 @@
 import { stemOf } from './answer/known-words.ts'
 import { isHedged } from './answer/wording.ts'
+import { swapsRoles, withoutDetails } from './answer-clause.ts'
 import type { PlacedAnswer } from './answer-place.ts'
 import { asciiDigits, singleSpaced, trimSpace, undecorated } from './characters.ts'
 import { blocks } from './tags.ts'
@@ -128,10 +129,11 @@ const affirming = new Set(['does', 'do', 'did', 'can'])
 
 /** A longer answer is no answer. The bound also limits the patterns' cost. */
 const longestAnswer = 500
-const copula = /^(?:is|are|was|were|in|on|at|by|called|named|be|：|是|为)$/
+const copula = /^(?:is|are|was|were|in|on|at|by|called|named|be|ist|war|von|est|par|es|fue|por|è|：|是|为)$/
 const claims = /(?<![\p{L}])(?:is|are|was|were)(?![\p{L}])/u
 const pointsInWords = /[.,](?=[0-9])|(?<![\p{L}])(?:\p{Lu}|Mr|Mrs|Ms|Dr|St|Jr|Sr)\./gu
-const subject = /^(?:the|a|an|it|its|this|that|he|she|they|his|her|their|my|in)(?![\p{L}\p{N}'’])/iu
+const subject =
+  /^(?:the|a|an|it|you(?=\s+(?:can|will)\b)|its|this|that|he|she|they|his|her|their|my|in)(?![\p{L}\p{N}'’])/iu
 
 /** The source that an answer names first: `According to the search results, the answer is Paris`. */
 const citing =
@@ -152,6 +154,22 @@ function withoutSource(answer: string): string {
  */
 export function commitsToTarget(whole: string, targets: readonly string[], question: string): boolean {
   const answer = undecorated(whole).replace(citing, '')
+  if (swapsRoles(answer, targets, question)) return false
+  if (statesTarget(answer, targets, question)) return true
+  if (answer.length > longestAnswer) return false
+  const asked = new Set(tokensOf(exactSearchNormal(question)).map(stemOf))
+  const isAsked = (word: string): boolean =>
+    tokensOf(exactSearchNormal(word)).every((one) => asked.has(stemOf(one)))
+  return targets.slice(0, mostShortened).some((target) => {
+    const shorter = withoutDetails(answer, target, isAsked)
+    return shorter !== null && statesTarget(shorter, targets, question)
+  })
+}
+
+/** Answers are shortened for so many names of a target. */
+const mostShortened = 16
+
+function statesTarget(answer: string, targets: readonly string[], question: string): boolean {
   const normal = exactSearchNormal(answer)
   const allForms = targets.flatMap(formsOf)
   if (normal === '' || asks(answer, targets)) return false
@@ -168,13 +186,23 @@ export function commitsToTarget(whole: string, targets: readonly string[], quest
   const sentence = given.slice(0, Math.max(first - 1, 0)).join(' ')
   return (
     last === given.length &&
-    subject.test(trimSpace(plain)) &&
+    (subject.test(trimSpace(plain)) || startsAsAsked(normal, question)) &&
     copula.test(given[first - 1] ?? '') &&
     !isHedged(sentence) &&
     !isDeniedIn(answer) &&
     !/[,:;.!](?=\s*\S)/.test(withoutTargets(plain, targets).replace(pointsInWords, '')) &&
     !(claims.test(sentence) && !/(?<![\p{L}])(?:who|which|that)(?![\p{L}])/u.test(sentence)) &&
     !/(?<![\p{L}])(?:or|and|nor)(?![\p{L}])/iu.test(sentence)
+  )
+}
+
+/** Whether an answer begins with a word of the question that is no word of every sentence: `Bulgaria lies on`. */
+function startsAsAsked(normal: string, question: string): boolean {
+  const [first = ''] = tokensOf(normal)
+  return (
+    first.length > 2 &&
+    !isHedged(first) &&
+    tokensOf(exactSearchNormal(question)).some((word) => stemOf(word) === stemOf(first))
   )
 }
 

@@ -185,6 +185,34 @@ t.test('search-subem: words of the question count only if it offers no choice', 
   t.equal(value('Which city is larger, Paris or London?'), 0)
 })
 
+t.test(
+  'search-subem: a clause that tells more of the target costs nothing, and none swaps its role',
+  async (t) => {
+    const read = (answer: string) =>
+      scored(searchSubem, {
+        prompt: 'Who painted the Night Watch?',
+        response: `<answer>${answer}</answer>`,
+        groundTruth: { target: 'Rembrandt' },
+      })?.value
+    for (const right of [
+      'The Night Watch was painted by Rembrandt, who lived in Amsterdam.',
+      'The Night Watch was painted by the Dutch master Rembrandt in 1642.',
+      'It was Rembrandt who painted it.',
+      'Rembrandt, in the Netherlands',
+    ])
+      t.equal(read(right), 1, right)
+    for (const wrong of [
+      'The Night Watch painted Rembrandt',
+      'Rembrandt was painted by the Night Watch',
+      'It was painted by Hals, a rival of Rembrandt',
+      'Rembrandt, Hals, Vermeer',
+      'Rembrandt, which is nonsense',
+      'It was Rembrandt who lost the contract',
+    ])
+      t.equal(read(wrong), 0, wrong)
+  },
+)
+
 t.test('search-em and search-subem keep their published readings', async (t) => {
   t.ok(paid(searchEm, ['10-12', '1012'], 'published'))
   t.ok(paid(searchSubem, ['not Paris', 'Paris'], 'published'))

@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import choiceMatch from '../../reward-functions/choice-match.ts'
+import mathVerify from '../../reward-functions/math-verify.ts'
 import numericMatch from '../../reward-functions/numeric-match.ts'
-import type { Json } from '../../src/contract/index.ts'
-import { row, ruleContract, scored } from '../../src/contract/testing.ts'
+import qaF1 from '../../reward-functions/qa-f1.ts'
+import searchSubem from '../../reward-functions/search-subem.ts'
+import type { Json, Rule } from '../../src/contract/index.ts'
+import { type RowParts, row, ruleContract, scored } from '../../src/contract/testing.ts'
 import { eachNearLinear } from '../support/hostile.ts'
 import { valueBy } from '../support/rules.ts'
 
@@ -153,6 +157,34 @@ t.test('choice-match: a choice is read in the usual forms', async (t) => {
   t.equal(choice('E', 'E', 5), 1)
 })
 
+t.test('choice-match: a choice is read from prose, and not where the prose takes it back', async (t) => {
+  for (const right of [
+    'My pick: B. The heart has four chambers.',
+    'A is out, C is out. We are left with B.',
+    'La respuesta correcta es la B, porque es un metal.',
+    "The answer's B: it was signed then.",
+    'b) Photosynthesis',
+    'B - because heat flows that way.',
+    'Statement I is false. This matches B.',
+  ])
+    t.equal(choice(right), 1, right)
+  for (const wrong of [
+    'My pick: B or C',
+    'This matches B, but so does C.',
+    'B - not this one',
+    'La respuesta no es la B',
+    'a) first\nb) second',
+  ])
+    t.equal(choice(wrong), 0, wrong)
+})
+
+t.test('numeric-match: a calculation in prose with powers and choices holds or is refused', async (t) => {
+  t.equal(numeric('Volume = 6³ = 216 cm³', 216), 1)
+  t.equal(numeric('Volume = 6³ = 217 cm³', 217), 0)
+  t.equal(numeric('We need C(9,2) = 36 handshakes.', 36), 1)
+  t.equal(numeric('We need C(9,2) = 35 handshakes.', 35), 0)
+})
+
 t.test('choice-match: a score says why it is low', async (t) => {
   for (const [response, wanted] of [
     ['A', 'unequal'],
@@ -175,6 +207,45 @@ t.test('choice-match: a ground truth is one letter of the choices, however it is
     t.throws(() => row(choiceMatch, { groundTruth: truth, options: { choices: 4 } }), truth)
   t.equal(scored(choiceMatch, { response: 'B', groundTruth: ' (b) ' })?.value, 1)
 })
+
+/** Prose without marks, as models write it: `{ function, is_right, prompt, ground_truth, response }` a line. */
+const natural = (name: string) =>
+  readFileSync(`test/fixtures/natural-answers/${name}.jsonl`, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+const reader =
+  <T, O>(rule: Rule<T, O>) =>
+  (parts: RowParts) =>
+    scored(rule, parts)?.value
+const readers = {
+  'numeric-match': reader(numericMatch),
+  'choice-match': reader(choiceMatch),
+  'qa-f1': reader(qaF1),
+  'search-subem': reader(searchSubem),
+  'math-verify': reader(mathVerify),
+}
+
+// What is refused is in docs/answers.md: these rows may get fewer, not more.
+for (const [name, refused, paid] of [
+  ['first', 7, 0],
+  ['second', 13, 3],
+] as const)
+  t.test(`natural prose: right answers are paid and hostile ones are not (${name} set)`, async (t) => {
+    const faults = { refused: [] as string[], paid: [] as string[] }
+    for (const { function: rule, is_right, prompt, ground_truth, response } of natural(name)) {
+      const found = readers[rule as keyof typeof readers]({
+        prompt,
+        response,
+        groundTruth: ground_truth,
+        options: {},
+      })
+      if (is_right && found !== 1) faults.refused.push(response)
+      if (!is_right && (found === undefined || found >= 0.5)) faults.paid.push(response)
+    }
+    t.ok(faults.refused.length <= refused, faults.refused.join('\n'))
+    t.ok(faults.paid.length <= paid, faults.paid.join('\n'))
+  })
 
 t.test('hostile text is scored in linear time', async (t) => {
   eachNearLinear(t, {

@@ -8,7 +8,7 @@ import { undressed } from './legible.ts'
 export type StatedChoice = { readonly choice: string } | { readonly reason: string }
 
 const opened = `[\\s*_"'\`“‘(\\[$]*`
-const introduced = `(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|(?:clearly|definitely|obviously|certainly|therefore|thus|indeed|simply)|it\\s+is|it['’]s|la\\s+opci[oó]n|l['’]option|opci[oó]n|opzione|opção|必是|应该?是|是|为|选项?)?`
+const introduced = `(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|(?:clearly|definitely|obviously|certainly|therefore|thus|indeed|simply)|it\\s+is|it['’]s|(?:(?:la|le|el|die|a)\\s+)?(?:opci[oó]n|option|opzione|opção|letra|lettre|lettera|alternativa)|l['’]option|la|le|el|必是|应该?是|是|为|选项?)?`
 const sole = new RegExp(
   `^${opened}${introduced}${opened}(?:([A-Z])(?![\\p{L}\\p{M}\\p{N}\\p{Sm}'’_-])|([A-Z])(?=[\\u3040-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7af])|(?<=[(\\[{]\\s?)([a-z])(?=[)\\]}]))`,
   'iu',
@@ -18,7 +18,7 @@ const delimiter = /^[\s*_"'”’\])]*[.):：](?=\s|$|[*_"”$])|^\s+[-–—]\s
 const mostlyMarks = new RegExp(`^${opened.slice(0, -1)}{60}`)
 
 /** Words that no article stands before. */
-const noNoun = `(?:is|are|was|were|has|too|also|would|could|can|may|might|must|fits|works|does|did|beats|wins|seems|looks|sounds|matches|as|and|or|but|because|since|with|by|not|on|in|at|for|if|when|otherwise|than|due)\\b`
+const noNoun = `(?:is|are|was|were|has|too|also|would|could|can|may|might|must|fits|works|does|did|beats|wins|seems|looks|sounds|matches|as|and|or|but|because|since|with|by|not|on|in|at|for|if|when|otherwise|than|due|here|then|again|instead)\\b`
 const article = new RegExp(`^[\\s*_$([]*(?:A\\s+(?!${noNoun})|I\\s+)[a-z]`)
 
 /** Reads letters of choices. `labels` are the letters that exist. */
@@ -137,6 +137,7 @@ function optionText(text: string): string | null {
     /\?\s*$|\([^)]*\b(?:correction|guess|maybe|perhaps|or|actually|not\s+sure|could\s+be|sorry)\b/i.test(
       line,
     ) ||
+    /^\s*not\s+(?:this|that|it|the\s+(?:right|correct)|my|really|quite)\b/i.test(line) ||
     /^\s*(?:no|not|nope|wrong|maybe|perhaps|not\s+sure|or|wait|actually|oops|sorry|correction|scratch\s+that)\s*(?:[.,!?:]|$)/i.test(
       line,
     )
@@ -148,7 +149,7 @@ function optionText(text: string): string | null {
 const positive =
   /(?:option|choice|answer)?\s*\(?\b([A-Z])\b\)?\*{0,2}\s+(?:is|must\s+be|has\s+to\s+be|would\s+be|seems)\s+(?:clearly\s+|definitely\s+|therefore\s+|thus\s+|the\s+)?(?:only\s+)?(?:correct|right|best|true|answer|most\s+(?:logical|sensible|plausible|likely|appropriate|reasonable|suitable)|exactly\s+(?:that|this)|the\s+one)\b(?!\?)|\b(?:[Oo]nly|[Mm]akes)\s+(?:option\s+|choice\s+)?\(?([A-Z])\)?\s+(?:remains?|fits?|works?|matches|holds|is\s+left|is\s+possible|the\s+(?:only\s+)?(?:right|correct|best|answer))\b|(?<=^|[.!?]\s|\n)(?:So\s+|Then\s+)?([A-Z])\s+it\s+is\b/g
 const chosen =
-  /(?:\b(?:I|we|I['’]ll|we['’]ll|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+(?:with|for)|opt\s+for|settle\s+on|answer(?:\s+with)?)|\b(?:choose|pick|select|go(?:ing)?\s+with|[Tt]hat\s+leaves|[Ll]eaving)(?:\s+us\s+with|\s+only|\s+just)?)\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
+  /(?:\b(?:I|we|I['’](?:ll|d)|we['’](?:ll|d)|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+(?:with|for)|opt\s+for|settle\s+on|answer(?:\s+with)?)|\b(?:choose|pick|select|go(?:ing)?\s+with|(?:[Tt]hat|[Tt]his|[Ww]hich)\s+leaves|[Ll]eaving|(?:am|are|['’]m|['’]re)\s+left\s+with)(?:\s+us\s+with|\s+only|\s+just)?)\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
 const named = /\b(?:[Oo]ption|[Cc]hoice|OPTION|CHOICE)\s+(?=[*_("'$]*[A-Z](?![\p{L}\p{N}'’]))/gu
 /** A capital letter that may name a choice: no article, no person. */
 const lone = new RegExp(
@@ -157,7 +158,10 @@ const lone = new RegExp(
 )
 /** Words that conclude with the letter after them, if it ends its clause: `So C.`, `which is option C`. */
 const concluded =
-  /\b(?:(?:is|[Ss]o|thus|Thus|hence|Hence|therefore|Therefore|which\s+is|Which\s+is|[Ii]t\s+is|[Ii]t['’]s|[Tt]hat\s+is|[Tt]hat['’]s|i\.e\.|[Ii]t\s+(?:must|has\s+to)\s+be|[Tt]his\s+is)(?:,?\s+it\s+is|,?\s+it['’]s|,)?)\s+(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[*("']*[A-Z][)*"']*\s*(?:[.,;:!(—–\n]|$))/gu
+  /\b(?:(?:is|[Ss]o|thus|Thus|hence|Hence|therefore|Therefore|which\s+is|Which\s+is|[Ii]t\s+is|[Ii]t['’]s|[Tt]hat\s+is|[Tt]hat['’]s|(?:[Tt]his|[Tt]hat|[Ii]t|[Ww]hich)\s+(?:matches|corresponds\s+to|agrees\s+with|points\s+to)|i\.e\.|[Ii]t\s+(?:must|has\s+to)\s+be|[Tt]his\s+is)(?:,?\s+it\s+is|,?\s+it['’]s|,)?)\s+(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[*("']*[A-Z][)*"']*\s*(?:[.,;:!(—–\n]|$))/gu
+/** A label at the start of a line or a sentence: `My pick: B`. */
+const labelled =
+  /(?<=^|\n|[.!?]\s)[#>\s*_-]{0,6}(?:[Mm]y|[Oo]ur|[Tt]he|[Ff]inal)\s+(?:final\s+|best\s+)?(?:pick|choice|selection)\s*(?:is\s*:?|[:=→⇒]|->|[-–—]\s)\s*(?=[*_("'$]*[A-Z](?![\p{L}\p{N}'’]))/gu
 /** A letter in bold, alone or with the text of its choice. */
 const emphasised = /\*\*\s?\(?([A-Z])\)?(?:\s?[.):]\s[^*\n]{1,200}|[.):])?\*\*/g
 /** Words that name a letter without choosing it. */
@@ -205,7 +209,7 @@ function unmarked(text: string, kind: AnswerKind<string>, labels: readonly strin
           )) ||
         (/\bwould\b/.test(found[0]) && unreal.test(tail.slice(Math.max(0, found.index - 200), found.index))),
     })),
-    ...[chosen, concluded].flatMap((pattern) =>
+    ...[chosen, concluded, labelled].flatMap((pattern) =>
       Array.from(tail.matchAll(pattern), (found) => ({
         at: found.index,
         from: found.index + found[0].length,
@@ -261,10 +265,10 @@ function leading(
 ): FinalAnswer<string> | null {
   const lines = text.split('\n')
   const item =
-    /^[#>\s-]*(?:\\[([]|[*_"'`“‘$])*(?:\\text(?:bf)?\{?)?(?:([A-Z])(?=(?:\\[)\]]|[*_"'`”’$}])*\s?(?:$|[.):,]|[—–]\s|[👍✅✔🎯]))|[({]\s*([A-Za-z])\s*[)}](?=[*_"'`”’$}]*(?:$|[.:,]|\s)))/u
+    /^[#>\s-]*(?:\\[([]|[*_"'`“‘$])*(?:\\text(?:bf)?\{?)?(?:([A-Z])(?=(?:\\[)\]]|[*_"'`”’$}])*\s?(?:$|[.):,]|[—–]\s|[👍✅✔🎯])|\s-\s)|([a-z])(?=\)\s)|[({]\s*([A-Za-z])\s*[)}](?=[*_"'`”’$}]*(?:$|[.:,]|\s)))/u
   const letters = lines.map((line) => {
     const found = item.exec(line.trim())
-    const letter = (found?.[1] ?? found?.[2])?.toUpperCase()
+    const letter = (found?.[1] ?? found?.[2] ?? found?.[3])?.toUpperCase()
     return letter !== undefined && labels.includes(letter) ? letter : null
   })
   const at = letters[0] ? 0 : letters.length - 1

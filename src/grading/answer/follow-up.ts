@@ -23,6 +23,9 @@ const described = new RegExp(
   `^\\s+(?:false|wrong|incorrect|invalid)\\s+(?!(?:this|thus|unless|always|plus|minus|yes|perhaps|sometimes)\\b)\\p{L}{3,}s(?:[\\s.,;!]|$)|^\\s+(?:(?!${copula}\\b|not\\b|never\\b)\\p{L}+\\s+){1,2}(?:are|were|have|had|do|did|will)(?:\\s+(?:not|never)|n${apostrophe}t)\\s+(?!(?:right|correct|true|the|my|an?|so|it|valid|accurate|possible|certain|sure)\\b)\\p{L}`,
   'iu',
 )
+/** `56 is a common wrong answer`. */
+const calledWrong =
+  /^[\s$)\]*]*(?:is|was|would\s+be)\s+(?:an?|one|the|another)\s+(?:[\p{L}-]+\s+){0,3}(?:wrong|incorrect|false|mistaken|erroneous)\s+(?:answer|result|value|option|choice|solution|guess|reply)(?![\p{L}])/iu
 /** What others get wrong: `(a common mistake is to answer 41)`. */
 const ofOthers =
   /^[\s,;:–—\-(]*(?:a|the|one|another)\s+(?:\w+\s+)?(?:mistake|error|trap|pitfall)\s+(?:here\s+)?(?:is|was|would)\b/iu
@@ -149,6 +152,7 @@ export function followUp(after: string, another: Another): Objection | null {
     )
   )
     return 'denied'
+  if (calledWrong.test(rest)) return 'denied'
   const isOfThings = described.test(rest)
   if (!isOfThings && (bareNegation.test(rest) || (tailDenial.test(rest) && !ofOthers.test(rest))))
     return 'denied'
@@ -163,7 +167,7 @@ export function followUp(after: string, another: Another): Objection | null {
     return 'conditional'
   if (undecided.test(rest)) return 'doubted'
   const conceded = concession.exec(rest)
-  if (conceded !== null && another(conceded[1] ?? '') === 'other') return 'several_answers'
+  if (conceded !== null && another(conceded[1] ?? conceded[2] ?? '') === 'other') return 'several_answers'
   const alternative = wordsAfter(isOfThings ? rest.replace(/\b(?:not|never)\b/i, ' ') : rest, another)
   if (alternative !== null) return alternative
   const [reasoned = ''] = rest
@@ -203,7 +207,7 @@ const isConverted = (inner: string, before: string): boolean => {
 
 /** Another answer that is conceded beside the first. */
 const concession =
-  /,\s*(?:but|though|although|yet|however)\s+(?:also\s+)?\(?([A-Z]|-?\$?\d[\d.,]{0,20})\)?\s(?:\p{L}+\s){0,3}(?:also|too|accept\w*|possible|equally|better|works|fits|as\s+well)\b/u
+  /,\s*(?:but|though|although|yet|however)\s+(?:also\s+)?\(?([A-Z]|-?\$?\d[\d.,]{0,20})\)?\s(?:\p{L}+\s){0,3}(?:also|too|accept\w*|possible|equally|better|works|fits|as\s+well)\b|,\s*(?:but|and)\s+so\s+(?:does|do|is|are|would|might)\s+\(?([A-Z]|-?\$?\d[\d.,]{0,20})(?![\p{L}])/u
 /** A condition after the answer, in its own clause. */
 const dependent =
   /^[^.!?;:]{0,40}?(?:\b(?:as|so)\s+long\s+as|\bin\s+(?:the\s+)?(?:case|event)\s+(?:of|that)|\bin\s+the\s+(?:best|worst)\s+case|\bdepend(?:s|ing)\s+on|\bsubject\s+to|\bon\s+(?:the\s+)?condition|\bcontingent\s+on)\b/iu

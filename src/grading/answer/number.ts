@@ -4,6 +4,7 @@ import {
   type Fraction,
   fractions,
   readFraction,
+  spelledOut,
   type Token,
 } from '../arithmetic.ts'
 import { countedWords, numberWords } from '../number-words.ts'
@@ -298,7 +299,9 @@ export function equationBefore(clause: string): number | null {
   const number = numberPattern.exec(last)
   if (!number || /[<>≤≥≠!]|[~¬≅]\s*=/.test(clause.replace(/!\s*$/, ''))) return null
   const value = arithmetic(last) ?? valueWritten(number, /-\s*\$?$/.test(last.slice(0, number.index)))
-  for (const side of sides.slice(0, -1)) {
+  for (const whole of sides.slice(0, -1)) {
+    // "Divide by 5: x = 11"
+    const side = whole.replace(/^.*[:：]\s(?=\s*[*_$(]*\p{L}[*_$)]*\s*$)/su, '')
     if (!/\d/.test(side) || /^[\s$*(]*\p{L}+_?\d+\s*$/u.test(side)) continue
     const of = arithmetic(side)
     if (of === null) {
@@ -332,11 +335,11 @@ const arithmeticPiece = new RegExp(`${plainNumber}|[-+*/×÷()]|\\S`, 'gu')
 
 /** The value of a side that only has numbers, operators, brackets, currency and names of things. */
 function arithmetic(side: string): Fraction | null {
-  const words = side
+  const words = spelledOut(side)
     .replace(/^.*[:,]\s/, '')
     .replace(/(\d)\s*[xX]\s*(?=\d)|[·⋅]/g, '$1*')
     .replace(/(\d)\s*(?=\()/g, '$1*')
-    .replace(/\p{L}{2,}/gu, ' ')
+    .replace(/\p{L}{2,}(?:['’]\p{L}{1,2}(?![\p{L}]))?/gu, ' ')
     .replace(/\*\*|[$€£¥%_"'`.]+(?=\s|$)|[$€£¥]/g, ' ')
   const tokens: Token<Fraction>[] = []
   for (const { 0: piece } of words.matchAll(arithmeticPiece)) {

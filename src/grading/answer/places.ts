@@ -17,7 +17,7 @@ export interface Place {
   readonly text: string
 }
 
-const verb = `(?:\\s*\\*{0,2}\\s*(?:is|would\\s+be|must\\s+be|should\\s+be|will\\s+be|has\\s+to\\s+be|comes?\\s+(?:out\\s+)?to|equals|are)\\b\\s*(?:that\\b)?\\s*[:=]?|\\s*["”*]{0,3}\\s*(?:[:=]>?|->|→|⇒))`
+const verb = `(?:['’]s(?=\\s)\\s*:?|\\s*\\*{0,2}\\s*(?:is|would\\s+be|must\\s+be|should\\s+be|will\\s+be|has\\s+to\\s+be|comes?\\s+(?:out\\s+)?to|equals|are)\\b\\s*(?:that\\b)?\\s*[:=]?|\\s*["”*]{0,3}\\s*(?:[:=]>?|->|→|⇒))`
 const topic = `(?:\\s*\\((?![A-Za-z]\\))[^)\\n]{0,40}\\)|\\s+(?:to|of|for|choice|option)\\b[^.\\n:=?!]{0,100}?)?`
 const phrase = new RegExp(
   [

@@ -94,7 +94,7 @@ const isCheck = (sentence: string): boolean =>
 const reported =
   /\b(?:tempting\s+to|(?:some|many|most|other)\s+(?:people|students?|models?|solvers?)\b|^\W*(?:assume|suppose|imagine|pretend)\b|I(?:['’]d|\s+would)\s+(?:hazard|venture)|the\s+(?:number|letter|digits?)\s*$|anything\s+from|(?:wrong|false|incorrect)\s+(?:one|answer|value|result|price|number|total)\s+(?:is|was)|\b(?:never|hardly|scarcely)\s+(?:[a-z]+\s+){1,2}\$?$)/i
 /** A denied verb: `She does not make 18`. */
-const negated =
+export const negated =
   /\b(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|should)(?:n['’]t|\s+not|\s+never)\s+(?:(?!but\b)[a-z]+\s+){0,2}[*_$"'(]*(?:[a-z]\s?=\s?)?$/i
 
 const contrast =
@@ -162,6 +162,8 @@ function isBeside(
   const open = sentence.lastIndexOf('(', number.index)
   if (open > (numbers[0]?.index ?? 0) && !sentence.slice(open, number.index).includes(')')) return true
   const before = numberKind.read(sentence.slice(earlier.index), false)
+  if (again.test(gap) && asked.wantsPercent && !isPercent(sentence, earlier) && isPercent(sentence, number))
+    return false
   if (again.test(gap))
     return 'answer' in before && numberKind.another(sentence.slice(number.index), before.answer) === 'same'
       ? true
@@ -177,6 +179,9 @@ function isBeside(
   )
 }
 
+const isPercent = (sentence: string, { index, 0: written }: RegExpExecArray): boolean =>
+  /%$/.test(written) || /^\s?\\?(?:%|percent)/.test(sentence.slice(index + written.length))
+
 /** What a question says of numbers. */
 class Question {
   private values: readonly Fraction[] | null = null
@@ -189,6 +194,10 @@ class Question {
 
   get denies(): boolean {
     return /\b(?:not|never)\b|n['’]t\b/i.test(this.text)
+  }
+
+  get wantsPercent(): boolean {
+    return /\b(?:what|which|how\s+many)\s+(?:percent|percentage)|\bpercentage\b[^?]{0,80}\?/i.test(this.text)
   }
 
   /** Whether it has a number, in digits or in words. */

@@ -28,7 +28,7 @@ export const doubt = `(?:${list(`${doubtWords} likely allegedly reportedly conce
   peut-être vielleicht talvez forse возможно может_быть 可能 也许 或许 大概`)})`
 export const filler = `(?:${list(`be been being equal equals equal_to to exactly really actually necessarily simply just quite
   the a an my our your final correct right true real answer option choice letter number value result solution total
-  at all is are was in_fact that this it certainly clearly definitely obviously even also only x y z n`)})`
+  at all is are was in_fact that this it certainly clearly definitely obviously even also only x y z n la le el`)})`
 export const copula = `(?:is|are|was|were|be|been|equals?|means|seems|looks|sounds|remains|${apostrophe}s|(?:turn|turned|turns) out)`
 
 /** One blank or line break for each run of white space, so that no pattern walks a run twice. */

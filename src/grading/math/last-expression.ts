@@ -1,6 +1,7 @@
 import { followUp } from '../answer/follow-up.ts'
 import { isHidden } from '../answer/hidden.ts'
 import { isDisguised, leadIn } from '../answer/lead-in.ts'
+import { negated } from '../answer/unmarked-number.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
 import { differ, isSpoiled } from './around.ts'
 import { namesIn } from './expression.ts'
@@ -72,7 +73,21 @@ export function lastExpression(text: string, isAnnounced = false): string | null
   const next = followUp(after, noOther)
   if (next !== null && next !== 'several_answers') return null
   if (isWithdrawn(after, noOther)) return null
+  if (group.length > 1 && group.every(({ isBare }) => isBare)) {
+    const point = enclosed(text, start, last.end)
+    if (point !== null) return negated.test(before) ? null : point
+  }
   return last.isBare && group.length === 1 ? (computation(text, last) ?? answer) : answer
+}
+
+/** A point or an interval in prose with its brackets: `(2, -1)`, `[0, 5)`. null: no brackets around the whole of it. */
+function enclosed(text: string, start: number, end: number): string | null {
+  const [open, close] = [text.charAt(start - 1), text.charAt(end)]
+  const inner = text.slice(start, end)
+  const isPair = '(['.includes(open) && ')]'.includes(close) && open !== '' && close !== ''
+  // A function of two numbers is no point.
+  const isFree = !/[\p{L}\d)\]}]/u.test(text.charAt(start - 2))
+  return isPair && isFree && /^[-\d\s.,/%]*$/.test(inner) ? `${open}${inner}${close}` : null
 }
 
 const reasons = /\b(?:because|since|(?<!\bwell\s)as(?!\s+well\b)|where|given|for|by|after|whose|which)\b/i
@@ -100,7 +115,7 @@ const isRival = (gap: string, isAnnounced: boolean): boolean => isAnnounced || s
 function computation(text: string, { start, end }: Candidate): string | null {
   const [run = ''] = /[-\d\s.+*/×÷·=()^]{1,80}$/.exec(text.slice(Math.max(0, start - 80), start)) ?? []
   const own = run.slice(run.lastIndexOf('\n') + 1).replace(/^(?:[\s.+*/×÷·=)^]|-(?!\d))+/, '')
-  if (!own.includes('=') || /[\p{L}\\_}]/u.test(text[start - own.length - 1] ?? ' ')) return null
+  if (!own.includes('=') || /[\p{L}\\_}√∛]/u.test(text[start - own.length - 1] ?? ' ')) return null
   const formula = own + text.slice(start, end)
   return readAnswer(formula) === null ? null : formula
 }

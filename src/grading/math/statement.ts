@@ -303,8 +303,27 @@ function unmarked(text: string, question: string): Statement | null {
   const whole = words === '' ? null : wholeExpression(words)
   if (whole !== null && (whole.includes('\\') || !/[a-z]{3}/i.test(whole)))
     return { words, expression: whole }
+  const relation = whole === null ? lastRelation(trimmed) : null
+  if (relation !== null) return { words, expression: relation }
   const last = whole ?? lastExpression(trimmed.slice(-longestResponse))
   return { words, expression: (inProse(trimmed, last, question) ?? last) || null }
+}
+
+const relationAtEnd =
+  /(?<=^|[\s:])(?:-?\d{1,20}(?:\.\d{1,20})?\s?[<>≤≥]=?\s?)?[a-zA-Z]\s?[<>≤≥]=?\s?-?\d{1,20}(?:[./]\d{1,20})?(?=[\s.*]{0,4}$)/
+
+/** The inequality in plain signs that the last line ends with: `Divide by 2: x < 4.` */
+function lastRelation(text: string): string | null {
+  const line = text.slice(text.lastIndexOf('\n') + 1).slice(-400)
+  const found = relationAtEnd.exec(line)
+  if (found === null) return null
+  const before = line.slice(0, found.index)
+  // One of several, or a part of a longer one.
+  if (/(?:\b(?:or|and|if|for|when|unless|where|from)|[<>≤≥=|&,;∨∧]|\d(?=[\s*·]*$))\s*[*·]?\s*$/i.test(before))
+    return null
+  return leadIn(before) === null && leadWithin(before.slice(before.search(/[^.!?]*$/))) === null
+    ? found[0]
+    : null
 }
 
 const object = /\{\s*"(?:final_?)?answer"\s*:\s*(?:("(?:[^"\\]|\\.){0,1000}")|(-?\d[\d.]{0,40}))\s*\}[\s`]*$/i

@@ -292,7 +292,7 @@ const announcement =
   /^[\s$]*(?:\\text(?:bf|rm|it)?\s*\{)?\s*(?:(?:so|thus|therefore|hence)[\s,]+)?(?:the\s+)?(?:(?:final|correct)\s+)?answer\s*(?:is\b\s*:?|[:=])\s*(\}?)\s*/i
 /** What is computed before the equals sign: a limit, an integral, a sum, a probability. */
 const computing =
-  /^[\s$]*(?:\\displaystyle\s*)?(?:\\(?:lim|liminf|limsup|int|iint|iiint|oint|sum|prod|Pr|mathbb\s*\{?[PE]\}?)(?![A-Za-z])|(?:P|Pr|E|Var|Cov)\s*(?:\\left\s*)?[([])/
+  /^[\s$]*(?:\\displaystyle\s*)?(?:\\(?:lim|liminf|limsup|int|iint|iiint|oint|sum|prod|Pr|mathbb\s*\{?[PE]\}?)(?![A-Za-z])|\\[dt]?frac\s*\{\s*(?:d|\\partial|\\mathrm\s*\{d\})\^?\{?\d?\}?\s*\}\s*\{\s*(?:d|\\partial|\\mathrm\s*\{d\})\s?[a-z](?:\^\{?\d\}?)?\s*\}|(?:P|Pr|E|Var|Cov)\s*(?:\\left\s*)?[([])/
 
 /** An answer without the words that announce it, and a computation's value without the computation. */
 function stated(text: string): string {
