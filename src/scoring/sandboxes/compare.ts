@@ -21,10 +21,13 @@ export function passes(expected: Expected | undefined, { stdout, value }: Given)
   return wanted !== null && value !== undefined && equalValues(value, wanted.value, tolerance)
 }
 
-/** What a result of `report: outputs` tells besides its verdict. */
-export const outputsOf = ({ stdout, value }: Given): { readonly stdout: string; readonly value?: Json } => ({
+/** What a result of `report: outputs` tells besides its verdict. A value that is no value of a program is left out. */
+export const outputsOf = (
+  { stdout, value }: Given,
+  { ended }: { readonly ended: string },
+): { readonly stdout: string; readonly value?: Json } => ({
   stdout,
-  ...(value !== undefined && { value: jsonOfValue(value) }),
+  ...(value !== undefined && ended !== 'tampered' && { value: jsonOfValue(value) }),
 })
 
 /** A value as case_value.py encodes it, for an author. */
@@ -36,7 +39,12 @@ function jsonOfValue(value: unknown): Json {
   return items ? items.map(jsonOfValue) : null
 }
 
-const withoutBreaks = (text: string): string => text.replace(/(?:\r?\n)+$/, '')
+/** Without the line breaks at its end. An expression that is anchored there would start again at each break before it. */
+function withoutBreaks(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '\n') end -= text[end - 2] === '\r' ? 2 : 1
+  return text.slice(0, end)
+}
 
 function equalLines(given: string, wanted: string, tolerance: number): boolean {
   const [some, others] = [linesOf(given), linesOf(wanted)]

@@ -1,5 +1,6 @@
 /** Short pieces of what a program wrote, for people who look at its cases. A sandbox makes them only when it is asked to. */
 
+import type { CaseResult } from '../../contract/execution.ts'
 import type { Answer } from './case-result.ts'
 import { outputsOf } from './compare.ts'
 
@@ -33,8 +34,8 @@ export class Excerpts {
   readonly cases: CaseExcerpts[] = []
   #left = longestOutputs
 
-  add(answer: Answer, passed: boolean): void {
-    const least = passed ? longestOutputs * (1 - shareOfPassing) : 0
+  add(answer: Answer, result: CaseResult): void {
+    const least = result.passed ? longestOutputs * (1 - shareOfPassing) : 0
     const room = (): number => Math.max(0, this.#left - least)
     const take = (excerpt: Excerpt): Excerpt => {
       this.#left -= excerpt.text.length
@@ -42,7 +43,7 @@ export class Excerpts {
     }
     const stderr = take(endOf(answer.stderr, room()))
     const stdout = take(beginningOf(answer.stdout, room()))
-    const { value } = answer.value === undefined || room() === 0 ? { value: undefined } : outputsOf(answer)
+    const value = room() === 0 ? undefined : outputsOf(answer, result).value
     this.cases.push({
       wallSeconds: answer.wall_s ?? null,
       stdout,

@@ -285,8 +285,8 @@ export class LocalSandbox implements Sandbox {
       // A case that had to share its core with others was not slow itself.
       if (answer.ended === 'time' && answer.cpu_s < wallSeconds / 2 && !answer.asleep) answer = await ask()
       const result = resultOf(answer, one, input, wanted)
-      excerpts?.add(answer, result.passed)
-      results.push(report === 'outputs' ? { ...result, ...outputsOf(answer) } : result)
+      excerpts?.add(answer, result)
+      results.push(report === 'outputs' ? { ...result, ...outputsOf(answer, result) } : result)
       if (stop === 'first_failure' && !result.passed) break
       if (stop === 'first_passes' && results[0]?.passed) break
     }

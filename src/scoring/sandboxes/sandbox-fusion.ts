@@ -54,8 +54,8 @@ export const sandboxFusion: SandboxBackend = {
       for (const { one, input, answer } of await Promise.all(some)) {
         if (answer === null) return { result: { compiled: false, cases: [] } }
         const result = resultOf(answer, one, input, wanted)
-        excerpts?.add(answer, result.passed)
-        results.push(report === 'outputs' ? { ...result, ...outputsOf(answer) } : result)
+        excerpts?.add(answer, result)
+        results.push(report === 'outputs' ? { ...result, ...outputsOf(answer, result) } : result)
       }
       if (mayStop(execution, results)) break
     }

@@ -184,6 +184,16 @@ t.test('a program that cheats does not pass', { skip }, async (t) => {
         ] as const,
     ),
     [
+      'writes a result that is nested deeper than any value',
+      'import os\nos.write(3, b"[" * 900 + b"]" * 900)\nos._exit(0)\n',
+      { value: 'f(1)', expected: { python: '[1]' } },
+    ],
+    [
+      'prints line breaks to the limit, and a word after them',
+      'print("\\n" * 1_000_000 + "y")',
+      { stdin: '', expected: { exact: 'x' } },
+    ],
+    [
       'writes two results',
       'import os\ndef f(x):\n  os.write(3, b"2")\n  return 2',
       { call: 'f', args: '[1]', expected: { json: '2' } },

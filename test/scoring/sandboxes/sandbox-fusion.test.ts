@@ -77,6 +77,13 @@ t.test("the candidate's end is a verdict, and the service's is none", async (t) 
       'ok',
       true,
     ],
+    [
+      'a value that is nested deeper than any',
+      ends(0, '', '', `${'['.repeat(50_000)}1${']'.repeat(50_000)}`),
+      { value: 'f(1)', expected: { exact: '' } },
+      'tampered',
+      false,
+    ],
     ['no function', ends(243, ''), { call: 'f', args: '[]', expected: { json: '1' } }, 'missing', false],
   ]
   for (const [what, answers, wanted, ended, passed] of verdicts) {
