@@ -5,6 +5,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import { isOverGroup } from '../../scoring/engine/step.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { nativeResultText } from '../../trainers/native-result.ts'
 import { Deadlines } from './deadlines.ts'
@@ -149,9 +150,7 @@ export class Scheduler {
     }
   }
 
-  #compares(reward: string): boolean {
-    return this.#planOf(reward)?.steps.some(({ kind }) => comparing.has(kind)) ?? false
-  }
+  readonly #compares = (reward: string): boolean => this.#planOf(reward)?.steps.some(isOverGroup) ?? false
 
   /** How many answers of a group are enough; null: all. */
   #leastOf(reward: string): number | null {
@@ -205,8 +204,7 @@ export class Scheduler {
   async #run(job: Job): Promise<void> {
     const { store, members } = job.unit
     const { clock, gateway, wallClock } = this.#parts
-    const [first] = members as readonly [Pending]
-    const { reward, step, group, uid, attempt } = first.head
+    const { reward, step, group, uid, attempt } = (members[0] as Pending).head
     const rows = await Promise.all(members.map((pending) => this.#rowOf(store, pending)))
     const answers = await keptAnswers(store, members, () => {
       this.#reusedAnswers += 1
@@ -221,6 +219,7 @@ export class Scheduler {
       trainingStep: step,
       requestId: `${store.run}/${members.length > 1 ? group : `${uid}/${attempt}`}`,
       deadlineMs: Math.max(1, deadlineMs),
+      arrived: this.#arrivalOf(members),
       ...this.#policyOf(reward),
       answers,
       signal: (left) => {
@@ -232,6 +231,12 @@ export class Scheduler {
     if (outcomes.some((outcome) => this.#isAway(outcome, clock.now() - began)) && this.#mayRetry(job))
       return this.#retryLater(job)
     await Promise.all(members.map((pending, at) => this.#finish(store, pending, outcomes[at] as Outcome)))
+  }
+
+  /** When the last of them was accepted, on the clock, over a restart too. Wall clocks may be set back. */
+  #arrivalOf(members: readonly Pending[]): number {
+    const { clock, wallClock } = this.#parts
+    return clock.now() - Math.max(0, wallClock() - Math.max(...members.map(({ head }) => head.at)))
   }
 
   /** Each rollout has its own result: one without a reward does not fail the others. */
@@ -271,9 +276,8 @@ export class Scheduler {
     return kind === 'overloaded' || kind === 'judge_unreachable' || kind === 'sandbox_unreachable'
   }
 
-  #mayRetry({ unit: { members } }: Job): boolean {
-    return members.some(({ head }) => head.deadline > this.#parts.wallClock() + retryPause.first)
-  }
+  readonly #mayRetry = ({ unit: { members } }: Job): boolean =>
+    members.some(({ head }) => head.deadline > this.#parts.wallClock() + retryPause.first)
 
   #retryLater({ unit }: Job): void {
     if (this.#isStopped) return
@@ -337,8 +341,7 @@ export class Scheduler {
 
   /** Ends rollouts without scoring them, as the engine ends rows that cannot be read: the record and the monitors see them. */
   async #end(store: RunStore, members: readonly Pending[], failure: Failure): Promise<void> {
-    const [first] = members as readonly [Pending]
-    const { reward, step, attempt } = first.head
+    const { reward, step, uid, attempt } = (members[0] as Pending).head
     let outcomes: readonly Outcome[]
     try {
       const scored = await this.#parts.gateway.score({
@@ -346,7 +349,8 @@ export class Scheduler {
         rows: members.map(({ head }) => ({ id: head.uid, failure })),
         run: store.run,
         trainingStep: step,
-        requestId: `${store.run}/${first.head.uid}/${attempt}`,
+        requestId: `${store.run}/${uid}/${attempt}`,
+        arrived: this.#arrivalOf(members),
         ...this.#policyOf(reward),
         signal: () => {},
       })
@@ -366,8 +370,6 @@ export class Scheduler {
     this.#heldBytes -= held.length
   }
 }
-
-const comparing: ReadonlySet<string> = new Set(['group-rule', 'pair', 'list'])
 
 const tooLate: Failure = {
   kind: 'deadline',

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { testApp } from '../../support/app.ts'
 import { runCommand } from '../../support/command-line.ts'
 import { until } from '../../support/models.ts'
+import { recordsIn } from '../../support/records.ts'
 import { completion, type Script, scriptedServer } from '../../support/scripted-server.ts'
 
 const judging: Script = (seen) => completion(seen, '1')
@@ -40,6 +41,7 @@ const rewards = {
   judged: { steps: [{ name: 'judge', function: 'digit-judge', model: 'judge' }] },
   ranked: { steps: [{ name: 'rank', function: 'rank-rule' }] },
   'ranked-some': { group: { min: 2 }, steps: [{ name: 'rank', function: 'rank-rule' }] },
+  rubric: { steps: [{ name: 'rubric', function: 'rubric-judge-group', model: 'judge' }] },
   failing: { on_invalid: 'fail', steps: [{ name: 'rule', function: 'exact-match' }] },
 }
 
@@ -120,6 +122,40 @@ t.test('a rollout is accepted once and its reward is read once, by cursor', asyn
   t.match(bad, { state: 'invalid', result: { reward: null, failure: { kind: 'bad_sample' } } })
   await put('u3', { ...rule(''), reward: 'failing', sample: { id: 'own', response: 5 } })
   t.match((await finals(3))[2], { uid: 'u3', state: 'invalid', result: { id: 'own', reward: null } })
+})
+
+t.test('a rollout arrives with its PUT: the record and the stalls count its time in the queue', async (t) => {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let ahead = 0
+  const folder = newFolder()
+  const { put, finals, app } = await worldOf(
+    t,
+    { max_running: 1 },
+    async (seen) => {
+      await held
+      return completion(seen, '1')
+    },
+    { wallClock: () => Date.now() + ahead },
+    { record: { folder } },
+  )
+  const judged = (response: string) => ({ reward: 'judged', training_step: 1, sample: { response } })
+  await put('first', judged('one'))
+  await put('queued', judged('two'))
+  ahead = 60_000
+  release()
+  await finals(2)
+  await app.close()
+  const waits = (await recordsIn(folder)).map(({ time, arrived, spent }) => ({
+    ms: Date.parse(String(time)) - Date.parse(String(arrived)),
+    causes: (spent ?? []).map(({ cause }) => cause),
+  }))
+  t.equal(waits.length, 2)
+  const [, queued] = waits.sort((a, b) => a.ms - b.ms)
+  t.ok((queued?.ms ?? 0) >= 60_000, `${queued?.ms} ms`)
+  t.equal(queued?.causes[0], 'gateway')
 })
 
 t.test('metrics say what is in the queue', async (t) => {
@@ -262,6 +298,18 @@ t.test('a group waits for its answers, and ends by its deadline by name', async 
   const { status, json } = await put('8', { reward: 'ranked', sample: { response: 'x', group_id: 'g' } })
   t.equal(status, 400)
   t.match(json.error.message, /group_size/)
+})
+
+t.test('a group that is judged by its rubric is gathered on disk too', async (t) => {
+  const { put, finals, get } = await worldOf(t, {}, (seen) => completion(seen, '{"a1": "yes", "a2": "no"}'))
+  const one = (response: string) => ({
+    reward: 'rubric',
+    sample: { prompt: 'q', response, ground_truth: [{ text: 'x' }], group_id: 'g', group_size: 2 },
+  })
+  await put('1', one('x'))
+  t.equal((await get('/v1/runs/a/rollouts/1')).json.state, 'waiting')
+  await put('2', one('y'))
+  t.strictSame((await finals(2)).map(({ result }) => result.reward).sort(), [0, 1])
 })
 
 t.test('hostile names and bodies are refused, and leave nothing on disk', async (t) => {
