@@ -103,6 +103,9 @@ t.test('a case passes if it gave what was expected, and by nothing else', { skip
     ['print(open("/dev/stdin").read())', { stdin: '42', expected: { stdout: '42' } }, true],
     ['import sys\nprint(sys.stdin.buffer.read().decode())', { stdin: 'é', expected: { stdout: 'é' } }, true],
     [f('(0, 1)'), { call: 'f', args: '[1]', expected: { json: '[0, 1]' } }, true],
+    [f('int(1e300)'), { value: 'f(1)', expected: { python: '1e300' } }, true],
+    [f('-(2**53)'), { value: 'f(1)', expected: { python: '-float(2**53)' } }, true],
+    [f('1 << 4_000_000'), { value: 'f(1)', expected: { python: '(1 << 4_000_000) + 1' } }, false],
     [
       f('{"a": 1.0, "b": [None, True]}'),
       { call: 'f', args: '[1]', expected: { json: '{"b": [null, true], "a": 1}' } },
