@@ -32,6 +32,17 @@ t.test('a command that cannot run exits with 2 and one line that says what and w
   const folder = t.testdir({
     'one.yaml': 'steps: [{ name: r, function: gsm8k-progressive }]\n',
     'rows.jsonl': `${line}\n`,
+    'record.jsonl': JSON.stringify({
+      format: 2,
+      config: { reward: 'quality', version: 'v' },
+      training_step: 1,
+      reward: 1,
+      valid: true,
+      sample: {},
+      terms: [],
+      ms: 1,
+    }),
+    'gsm8k.jsonl': JSON.stringify({ question: '2 + 2?', answer: 'so\n#### 4' }),
     'broken.jsonl': `${line}\n{"id":\n`,
     'no.parquet': 'text',
     empty: {},
@@ -103,6 +114,13 @@ t.test('a command that cannot run exits with 2 and one line that says what and w
     [['init'], /one DIR is needed/],
     [['init', folder], /rows\.jsonl exists; choose another folder/],
     [['init', at('one.yaml')], /one\.yaml\S*: cannot be written: /],
+    // The system refuses folders there as if those above were missing.
+    [['init', '/proc/rewards/own'], /\/proc\/\S+: cannot be written: /],
+    [
+      ['export', at('record.jsonl'), '--to', 'tensorboard', '--output', '/proc/figures'],
+      /\/proc\/figures: cannot be written: /,
+    ],
+    [['prepare', 'gsm8k', at('gsm8k.jsonl'), '--output', '/proc/rows'], /\/proc\/rows: cannot be written: /],
     [['scroe'], /there is no command 'scroe'; did you mean 'score'/],
   ]
   for (const [argv, message] of cases) {

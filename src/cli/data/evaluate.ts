@@ -1,10 +1,11 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GatewayError, type Problem } from '../../core/errors.ts'
+import { makeFolder } from '../../core/make-folder.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { modelBackends } from '../../scoring/models/interface/model-config.ts'
 import { compareAnswers } from '../../workbench/analysis/policy-comparison.ts'
 import { answeredPrompts } from '../../workbench/analysis/prompt-figures.ts'
+import { unwritable } from '../../workbench/dataset/files.ts'
 import { evaluateFile } from '../../workbench/evaluation/evaluate-file.ts'
 import type { EvaluationSettings } from '../../workbench/evaluation/evaluation.ts'
 import {
@@ -159,7 +160,7 @@ async function evaluateAll(
     env: io.env,
   })
   try {
-    if (suite) await mkdir(given.output, { recursive: true })
+    if (suite) await makeFolder(given.output).catch(unwritable)
     for (const { one, output } of benchmarks) {
       if (!(await evaluated({ gateway, policy, one, output, given }, io))) return 1
     }

@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { GatewayError } from '../../core/errors.ts'
+import { makeFolder } from '../../core/make-folder.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { reasonOf } from '../../core/system-error.ts'
+import { unwritable } from '../../workbench/dataset/files.ts'
 import type { Imported } from '../../workbench/migrate/imported.ts'
 import { importOpenaiGrader } from '../../workbench/migrate/openai-grader.ts'
 import { importVerlConfig } from '../../workbench/migrate/verl-config.ts'
@@ -43,19 +45,28 @@ openai-grader: the JSON of a grader; the source of a Python grader is written to
       known === 'verl-config'
         ? importVerlConfig(path, settings, { name, published, ...(rule !== undefined && { rule }) })
         : importOpenaiGrader(path, settings, name)
-    write(imported, values.output, values.force, io)
+    await write(imported, values.output, values.force, io)
     return 0
   },
 })
 
-function write({ files, notes, dropped }: Imported, folder: string, force: boolean, io: Io): void {
+async function write(
+  { files, notes, dropped }: Imported,
+  folder: string,
+  force: boolean,
+  io: Io,
+): Promise<void> {
   const paths = files.map(({ path, text }) => ({ path: join(folder, path), text }))
   const there = paths.filter(({ path }) => existsSync(path))
   if (there.length > 0 && !force)
     throw refused(`${there.map(({ path }) => path).join(', ')}: exists; --force replaces it`)
   for (const { path, text } of paths) {
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, text)
+    try {
+      await makeFolder(dirname(path))
+      writeFileSync(path, text)
+    } catch (error) {
+      unwritable(error)
+    }
     io.stdout.write(`wrote ${path}\n`)
   }
   for (const note of notes) io.stdout.write(`note: ${note}\n`)

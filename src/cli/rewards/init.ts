@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { GatewayError } from '../../core/errors.ts'
+import { makeFolder } from '../../core/make-folder.ts'
 import { unwritable } from '../../workbench/dataset/files.ts'
 import { defineCommand } from '../command.ts'
 import { packageFolder } from '../gateway.ts'
@@ -34,7 +35,7 @@ them, and rows to try it on. README.md in it lists the commands.`,
         'RG_INPUT_INVALID',
         `${folder}: ${there.join(', ')} exists; choose another folder`,
       )
-    for (const [name, text] of files) write(join(folder, name), text)
+    for (const [name, text] of files) await write(join(folder, name), text)
     io.stdout.write(
       `${[...files.keys()].map((name) => `wrote ${join(folder, name)}`).join('\n')}\n\n` +
         `Next: cd ${folder} && npm install && npm test, then follow README.md there.\n`,
@@ -43,9 +44,9 @@ them, and rows to try it on. README.md in it lists the commands.`,
   },
 })
 
-function write(path: string, text: string): void {
+async function write(path: string, text: string): Promise<void> {
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    await makeFolder(dirname(path))
     writeFileSync(path, text, { flag: 'wx' })
   } catch (error) {
     unwritable(error)

@@ -1,9 +1,10 @@
 /** Durable scoring: the runs of a folder, each with its store, and one scheduler for all. */
 import { hash } from 'node:crypto'
-import { mkdir, type open, readdir, rm } from 'node:fs/promises'
+import { type open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { makeFolder } from '../../core/make-folder.ts'
 import { eachInSlices } from '../../core/slices.ts'
 import { reasonOf } from '../../core/system-error.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
@@ -12,7 +13,7 @@ import { nativeResultText } from '../../trainers/native-result.ts'
 import { syncFolder } from './commit-log.ts'
 import { FinalRate } from './final-rate.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
-import type { Pending } from './run-state.ts'
+import { hasSeen, type Pending } from './run-state.ts'
 import { type Accepted, RunStore, type StoreOptions, type Submission } from './run-store.ts'
 import { Scheduler, unscored } from './scheduler.ts'
 
@@ -67,7 +68,7 @@ export async function openQueue(options: QueueOptions): Promise<RolloutQueue | n
   if (!settings) return null
   const { folder } = settings
   try {
-    await mkdir(folder, { recursive: true, mode: 0o750 })
+    await makeFolder(folder, 0o750)
     const lock = await lockFolder(folder)
     const queue = new RolloutQueue(settings, lock, options)
     try {
@@ -195,13 +196,14 @@ export class RolloutQueue {
    * group's size is missing, and RG_DISK_FAILED if it is not on disk.
    */
   async submit(run: string, submission: Submission): Promise<Accepted> {
-    const { body } = submission
     this.#check(submission)
-    const room = body.length + finalBytes
+    const room = submission.body.length + finalBytes
     const { rollouts, bytes } = this.credits
-    const known = this.#runs.get(run)?.state.rollouts.has(submission.uid) ?? false
-    // What is known may be sent again without costing anything.
-    if (!known && (rollouts < 1 || bytes < room)) throw this.#full(rollouts < 1 ? 'rollouts' : 'bytes')
+    const known = this.#runs.get(run)?.state.rollouts.get(submission.uid)
+    // The same bytes again cost nothing. A newer attempt costs its bytes, and a place if the older one has its final.
+    const isAgain = known !== undefined && hasSeen(known, submission.digest)
+    if (!isAgain && rollouts < 1 && !known?.pending) throw this.#full('rollouts')
+    if (!isAgain && bytes < room) throw this.#full('bytes')
     this.#arriving = { rollouts: this.#arriving.rollouts + 1, bytes: this.#arriving.bytes + room }
     let accepted: Accepted
     let store: RunStore
@@ -215,7 +217,7 @@ export class RolloutQueue {
     }
     const { isNew, pending, before } = accepted
     if (before) this.scheduler.drop(before, true)
-    if (isNew && pending && !pending.isOver) this.scheduler.add(store, pending, body)
+    if (isNew && pending && !pending.isOver) this.scheduler.add(store, pending, submission.body)
     return accepted
   }
 
@@ -311,16 +313,14 @@ export class RolloutQueue {
 
   async #create(run: string): Promise<RunStore> {
     const { max_runs } = this.settings
-    if (this.#runs.size + this.#opening.size > max_runs)
+    if (this.#runs.size + this.#opening.size >= max_runs)
       throw new GatewayError(
         'RG_OVERLOADED',
         `the queue has ${this.#runs.size} runs, and queue.max_runs is ${max_runs}`,
-        {
-          retryAfterS: 60,
-        },
+        { retryAfterS: 60 },
       )
     const folder = join(this.#folder, folderOf(run))
-    await mkdir(folder, { recursive: true, mode: 0o750 })
+    await makeFolder(folder, 0o750)
     await syncFolder(this.#folder)
     const store = RunStore.create(folder, run, this.#storeOptions())
     this.#runs.set(run, store)
@@ -391,7 +391,7 @@ const cancelled = {
 
 /** Versions that are texts are compared as numbers where they are. */
 const isBelow = (policy: string | number | undefined, bound: number): boolean =>
-  policy !== undefined && policy !== '' && Number(policy) < bound
+  policy !== undefined && String(policy).trim() !== '' && Number(policy) < bound
 
 const diskFailed = (error: unknown): GatewayError =>
   new GatewayError('RG_DISK_FAILED', `the queue's disk failed: ${reasonOf(error)}; nothing was accepted`, {

@@ -92,6 +92,10 @@ export interface Rollout {
   seq: number
 }
 
+/** Whether these bytes were an attempt of the rollout before. */
+export const hasSeen = ({ digest, older }: Rollout, sent: string): boolean =>
+  digest === sent || older.some((earlier) => earlier.digest === sent)
+
 /** A final on disk. */
 export interface Final {
   readonly uid: string

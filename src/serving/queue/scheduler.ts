@@ -98,7 +98,6 @@ export class Scheduler {
       this.#held.set(pending, Buffer.from(body))
       this.#heldBytes += body.length
     }
-    this.#deadlines.add(store, pending, pending.head.deadline)
     this.#enqueue(store, pending)
   }
 
@@ -124,6 +123,8 @@ export class Scheduler {
   }
 
   #enqueue(store: RunStore, pending: Pending): void {
+    // Also where it comes back from a job that was aborted: the deadline may have passed while the engine was to end it.
+    this.#deadlines.add(store, pending, pending.head.deadline)
     const { group, size, reward } = pending.head
     if (pending.damage !== null || group === undefined || size === undefined || !this.#compares(reward)) {
       this.#ready.add({ store, members: [pending], tries: 0 })

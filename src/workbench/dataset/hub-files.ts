@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { copyFile, link, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, link, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { GatewayError } from '../../core/errors.ts'
+import { makeFolder } from '../../core/make-folder.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { unwritable } from './files.ts'
 import { type HubAddress, hubAddress, matches, parquetBranch } from './hub-address.ts'
@@ -172,7 +173,7 @@ async function download(
 ): Promise<void> {
   const path = file.path.split('/').map(encodeURIComponent).join('/')
   const target = blobPath(cache, file)
-  await mkdir(dirname(target), { recursive: true })
+  await makeFolder(dirname(target))
   await client.file(`/datasets/${repository}/resolve/${commit}/${path}`, text, async (reply) => {
     const partial = `${target}.${process.pid}-${randomUUID()}.partial`
     const hash =
@@ -213,7 +214,7 @@ async function folder(cache: string, files: readonly HubFile[]): Promise<string>
   const place = join(cache, 'splits', `${sha256(files.map(({ digest }) => digest).join('\n'))}.parquet`)
   if (existsSync(place)) return place
   const partial = `${place}.${process.pid}-${randomUUID()}.partial`
-  await mkdir(partial, { recursive: true })
+  await makeFolder(partial)
   try {
     for (const [at, file] of files.entries())
       await linked(blobPath(cache, file), join(partial, `${String(at).padStart(5, '0')}.parquet`))
@@ -230,7 +231,7 @@ async function folder(cache: string, files: readonly HubFile[]): Promise<string>
 /** A second name of a file, or a copy where the file system knows no links. */
 async function linked(from: string, to: string): Promise<void> {
   if (existsSync(to) && (await stat(to)).size === (await stat(from)).size) return
-  await mkdir(dirname(to), { recursive: true })
+  await makeFolder(dirname(to))
   const partial = `${to}.${process.pid}-${randomUUID()}.partial`
   try {
     await link(from, partial).catch(() => copyFile(from, partial))
@@ -241,7 +242,7 @@ async function linked(from: string, to: string): Promise<void> {
 }
 
 async function writeWhole(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
+  await makeFolder(dirname(path))
   const partial = `${path}.${process.pid}-${randomUUID()}.partial`
   await writeFile(partial, text)
   await rename(partial, path)

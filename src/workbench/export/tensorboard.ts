@@ -1,6 +1,7 @@
 /** TensorBoard's event files: records of TFRecord, each a protocol buffer `Event`. Checked by TensorBoard's own reader. */
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../core/make-folder.ts'
 import { unwritable } from '../dataset/files.ts'
 import type { RunFigures, StepFigures } from './step-figures.ts'
 
@@ -10,7 +11,7 @@ export const eventFile = 'events.out.tfevents.0000000000.reward-gateway'
 /** Writes the figures of a run into a folder of its own. Throws RG_INPUT_INVALID if it cannot be written. */
 export async function writeEvents(folder: string, { steps }: Pick<RunFigures, 'steps'>): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true })
+    await makeFolder(folder)
     const file = join(folder, eventFile)
     await writeFile(`${file}.partial`, Buffer.concat([...events(steps)]))
     await rename(`${file}.partial`, file)

@@ -5,10 +5,12 @@
  */
 
 import { createHash } from 'node:crypto'
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../core/make-folder.ts'
 import type { Json, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import { unwritable } from '../dataset/files.ts'
 import { type Lengths, LengthTally } from '../dataset/lengths.ts'
 import { isObject } from '../dataset/row.ts'
 import { beginRowFile, type RowFile } from '../dataset/row-file.ts'
@@ -57,7 +59,7 @@ const batchSize = 128
 
 /** Rejects with the signal's reason or RG_INPUT_INVALID, and then leaves no files behind. */
 export async function prepare(job: PrepareJob): Promise<Prepared> {
-  await mkdir(job.folder, { recursive: true })
+  await makeFolder(job.folder).catch(unwritable)
   const kept = await beginRowFile(join(job.folder, '.rows.jsonl'))
   const dropped = await beginRowFile(join(job.folder, 'dropped.jsonl'))
   try {

@@ -42,6 +42,12 @@ const rewards = {
   ranked: { steps: [{ name: 'rank', function: 'rank-rule' }] },
   'ranked-some': { group: { min: 2 }, steps: [{ name: 'rank', function: 'rank-rule' }] },
   rubric: { steps: [{ name: 'rubric', function: 'rubric-judge-group', model: 'judge' }] },
+  'judged-ranked': {
+    steps: [
+      { name: 'judge', function: 'digit-judge', model: 'judge' },
+      { name: 'rank', function: 'rank-rule' },
+    ],
+  },
   failing: { on_invalid: 'fail', steps: [{ name: 'rule', function: 'exact-match' }] },
 }
 
@@ -312,6 +318,37 @@ t.test('a group that is judged by its rubric is gathered on disk too', async (t)
   t.strictSame((await finals(2)).map(({ result }) => result.reward).sort(), [0, 1])
 })
 
+t.test('an answer whose deadline passes while its group is scored gets its final', async (t) => {
+  let ahead = 0
+  const hanging: Script = async (seen) => {
+    await seen.closed
+    return undefined
+  }
+  const { put, finals, get } = await worldOf(t, {}, hanging, { wallClock: () => Date.now() + ahead })
+  const one = (group: string, more: object = {}) => ({
+    reward: 'judged-ranked',
+    sample: { response: 'x', group_id: group, group_size: 2 },
+    ...more,
+  })
+  await put('early', one('g', { deadline_s: 20 }))
+  await put('late', one('g', { deadline_s: 600 }))
+  let state = ''
+  while (state !== 'running') {
+    await new Promise(setImmediate)
+    ;({ state } = (await get('/v1/runs/a/rollouts/early')).json)
+  }
+  // Its final tells that the deadlines of this time were looked at.
+  await put('alone', one('z', { deadline_s: 20 }))
+  ahead = 60_000
+  await finals(1)
+  await put('late', one('other', { deadline_s: 600 }))
+  t.match((await finals(2))[1], {
+    uid: 'early',
+    state: 'invalid',
+    result: { failure: { kind: 'group_incomplete' } },
+  })
+})
+
 t.test('hostile names and bodies are refused, and leave nothing on disk', async (t) => {
   const folder = newFolder()
   const { put, get, lines, post, finals } = await worldOf(t, { folder })
@@ -449,6 +486,23 @@ t.test('beyond the bounds, rollouts are refused with 429 and a time', async (t) 
   t.equal((await put('1', judged)).status, 202, 'what is there may be sent again')
   await post('/v1/runs/a/cancel', { uid: '1' })
   t.equal((await put('3', judged)).status, 202)
+})
+
+t.test('the bounds hold for one run more and for newer attempts', async (t) => {
+  const { put, get, finals } = await worldOf(t, { max_runs: 2, max_bytes: 1 << 20 })
+  t.equal((await put('1', rule('4'))).status, 202)
+  t.equal((await put('1', rule('4'), 'b')).status, 202)
+  const run = await put('1', rule('4'), 'c')
+  t.equal(run.status, 429)
+  t.match(run.json.error.message, /max_runs is 2/)
+  const long = (attempt: number) => rule(`${attempt}`.padEnd(200_000))
+  const statuses: number[] = []
+  for (let attempt = 1; attempt <= 12; attempt += 1) statuses.push((await put('1', long(attempt))).status)
+  t.equal(statuses[0], 202)
+  t.equal(statuses.at(-1), 429)
+  await finals(1)
+  t.ok((await get('/v1/runs/a')).json.bytes < 1 << 20, 'a uid that is sent anew does not fill the disk')
+  t.equal((await put('1', long(1))).status, 202, 'bytes that are there may be sent again')
 })
 
 t.test('a full disk: no 202, and nothing is lost of what was accepted', async (t) => {

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, open, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'
 import type { Clock } from '../../../core/clock.ts'
+import { makeFolder } from '../../../core/make-folder.ts'
 import { type RecordedRow, recordedRow } from './row.ts'
 
 /** Where the record's files are, and how large they may grow. */
@@ -70,7 +71,7 @@ export class Segments {
 
   async #next() {
     const { folder } = this.#limits
-    await mkdir(folder, { recursive: true })
+    await makeFolder(folder)
     const time = new Date().toISOString().replaceAll(/[-:.]/g, '')
     this.#opened += 1
     const name = `record-${time}-${this.#writer}-${String(this.#opened % 1_000_000).padStart(6, '0')}.jsonl.gz`
