@@ -453,6 +453,14 @@ t.test('a rubric that cannot be read says where and what to do', async (t) => {
     [{ rubrics: [{ text: 'x' }, 5] }, /rubrics\[1\]: is no object/],
     [[{ text: 'x', weight: 0 }], /rubric\[0\]: its weight is 0/],
     [[{ text: 'x', weight: '3' }], /its weight is no number/],
+    // Their sum would be infinite, and an answer that meets one of the two would get 0.
+    [
+      [
+        { text: 'x', weight: 1e308 },
+        { text: 'y', weight: 1e308 },
+      ],
+      /rubric\[0\]: its weight is larger/,
+    ],
     [[{ text: 'x', must: 2 }], /must is true, false, or/],
     [[{ text: 'x', levels: ['one'] }], /levels are not 2 to 32 texts/],
     [[{ text: 'x', levels: ['a', 'a'] }], /two of its levels are the same/],

@@ -52,7 +52,15 @@ export interface RubricProblem {
 }
 
 /** Limits that keep the cost of a row bounded, and its judges' questions readable. */
-export const rubricLimits = { criteria: 512, characters: 262_144, levels: 32, tags: 16, name: 120 } as const
+export const rubricLimits = {
+  criteria: 512,
+  characters: 262_144,
+  levels: 32,
+  tags: 16,
+  name: 120,
+  /** Of either sign: sums of larger ones could overflow, and a share of infinity is 0. */
+  weight: 1e9,
+} as const
 
 const listNames = ['rubrics', 'rubric', 'criteria', 'criterion'] as const
 const textNames = [
@@ -239,6 +247,8 @@ function weightOf(item: Fields, form: RubricForm, isMust: boolean): number | Rub
   if (given === undefined) return 1
   if (typeof given !== 'number' || !Number.isFinite(given))
     return { problem: ': its weight is no number; write one such as 1, or -1 for a fault' }
+  if (Math.abs(given) > rubricLimits.weight)
+    return { problem: `: its weight is larger than ${rubricLimits.weight}; divide all weights by one number` }
   if (given === 0 && !isMust)
     return {
       problem:
