@@ -1,4 +1,5 @@
 import { isHedged } from './answer/wording.ts'
+import { swapsRoles } from './answer-clause.ts'
 import { bestAssignment } from './assignment.ts'
 import { isBlank, undecorated } from './characters.ts'
 import { countedWords } from './number-words.ts'
@@ -56,6 +57,7 @@ const alternatives = /(?<![\p{L}\p{N}])(?:or|nor|either|oder|ou)(?![\p{L}\p{N}])
 export function spanScore(answer: string, aliases: readonly string[], question: string): QaScore {
   const exact = isSearchTarget(answer, aliases)
   if (exact || commitsToTarget(answer, aliases, question)) return { exact, f1: 1 }
+  if (swapsRoles(answer, aliases, question)) return { exact, f1: 0, reason: 'unequal' }
   const said = undecorated(answer)
   const holds = (pattern: (text: string) => boolean): boolean => pattern(said) && !aliases.some(pattern)
   if (holds((text) => isHedged(text) || denial.test(text))) return { exact, f1: 0, reason: 'hedged' }

@@ -165,11 +165,14 @@ t.test('choice-match: a choice is read from prose, and not where the prose takes
     "The answer's B: it was signed then.",
     'b) Photosynthesis',
     'B - because heat flows that way.',
+    'D fails, so B is therefore the answer.',
     'Statement I is false. This matches B.',
   ])
     t.equal(choice(right), 1, right)
   for (const wrong of [
     'My pick: B or C',
+    'C, though B has equal merit.',
+    '不选B。',
     'This matches B, but so does C.',
     'B - not this one',
     'La respuesta no es la B',
@@ -181,6 +184,7 @@ t.test('choice-match: a choice is read from prose, and not where the prose takes
 t.test('numeric-match: a calculation in prose with powers and choices holds or is refused', async (t) => {
   t.equal(numeric('Volume = 6³ = 216 cm³', 216), 1)
   t.equal(numeric('Volume = 6³ = 217 cm³', 217), 0)
+  t.equal(numeric('The angles sum to (7 − 2) · 180° = 900°.', 900), 1)
   t.equal(numeric('We need C(9,2) = 36 handshakes.', 36), 1)
   t.equal(numeric('We need C(9,2) = 35 handshakes.', 35), 0)
 })
@@ -229,7 +233,8 @@ const readers = {
 // What is refused is in docs/answers.md: these rows may get fewer, not more.
 for (const [name, refused, paid] of [
   ['first', 7, 0],
-  ['second', 13, 3],
+  ['second', 8, 0],
+  ['third', 5, 0],
 ] as const)
   t.test(`natural prose: right answers are paid and hostile ones are not (${name} set)`, async (t) => {
     const faults = { refused: [] as string[], paid: [] as string[] }

@@ -8,7 +8,7 @@ import { undressed } from './legible.ts'
 export type StatedChoice = { readonly choice: string } | { readonly reason: string }
 
 const opened = `[\\s*_"'\`“‘(\\[$]*`
-const introduced = `(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|(?:clearly|definitely|obviously|certainly|therefore|thus|indeed|simply)|it\\s+is|it['’]s|(?:(?:la|le|el|die|a)\\s+)?(?:opci[oó]n|option|opzione|opção|letra|lettre|lettera|alternativa)|l['’]option|la|le|el|必是|应该?是|是|为|选项?)?`
+const introduced = `(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|(?:clearly|definitely|obviously|certainly|therefore|thus|indeed|simply)|it\\s+is|it['’]s|(?:(?:la|le|el|die|a)\\s+)?(?:opci[oó]n|option|opzione|opção|letra|lettre|lettera|alternativa|antwort)|l['’]option|la|le|el|必是|应该?是|是|为|选项?)?`
 const sole = new RegExp(
   `^${opened}${introduced}${opened}(?:([A-Z])(?![\\p{L}\\p{M}\\p{N}\\p{Sm}'’_-])|([A-Z])(?=[\\u3040-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7af])|(?<=[(\\[{]\\s?)([a-z])(?=[)\\]}]))`,
   'iu',
@@ -147,7 +147,7 @@ function optionText(text: string): string | null {
 }
 
 const positive =
-  /(?:option|choice|answer)?\s*\(?\b([A-Z])\b\)?\*{0,2}\s+(?:is|must\s+be|has\s+to\s+be|would\s+be|seems)\s+(?:clearly\s+|definitely\s+|therefore\s+|thus\s+|the\s+)?(?:only\s+)?(?:correct|right|best|true|answer|most\s+(?:logical|sensible|plausible|likely|appropriate|reasonable|suitable)|exactly\s+(?:that|this)|the\s+one)\b(?!\?)|\b(?:[Oo]nly|[Mm]akes)\s+(?:option\s+|choice\s+)?\(?([A-Z])\)?\s+(?:remains?|fits?|works?|matches|holds|is\s+left|is\s+possible|the\s+(?:only\s+)?(?:right|correct|best|answer))\b|(?<=^|[.!?]\s|\n)(?:So\s+|Then\s+)?([A-Z])\s+it\s+is\b/g
+  /(?:option|choice|answer)?\s*\(?\b([A-Z])\b\)?\*{0,2}\s+(?:is|must\s+be|has\s+to\s+be|would\s+be|seems)\s+(?:(?:clearly|definitely|therefore|thus|hence|indeed|the|our|my|only)\s+){0,3}(?:correct|right|best|strongest|closest|true|answer|most\s+(?:logical|sensible|plausible|likely|appropriate|reasonable|suitable)|exactly\s+(?:that|this)|the\s+one)\b(?!\?)|\b(?:[Oo]nly|[Mm]akes)\s+(?:option\s+|choice\s+)?\(?([A-Z])\)?\s+(?:remains?|fits?|works?|matches|holds|satisfies|meets|agrees|survives|accounts\s+for|is\s+left|is\s+possible|the\s+(?:only\s+)?(?:right|correct|best|answer))\b|(?<=^|[.!?]\s|\n)(?:So\s+|Then\s+)?([A-Z])\s+it\s+is\b/g
 const chosen =
   /(?:\b(?:I|we|I['’](?:ll|d)|we['’](?:ll|d)|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+(?:with|for)|opt\s+for|settle\s+on|answer(?:\s+with)?)|\b(?:choose|pick|select|go(?:ing)?\s+with|(?:[Tt]hat|[Tt]his|[Ww]hich)\s+leaves|[Ll]eaving|(?:am|are|['’]m|['’]re)\s+left\s+with)(?:\s+us\s+with|\s+only|\s+just)?)\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
 const named = /\b(?:[Oo]ption|[Cc]hoice|OPTION|CHOICE)\s+(?=[*_("'$]*[A-Z](?![\p{L}\p{N}'’]))/gu

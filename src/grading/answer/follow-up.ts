@@ -207,7 +207,7 @@ const isConverted = (inner: string, before: string): boolean => {
 
 /** Another answer that is conceded beside the first. */
 const concession =
-  /,\s*(?:but|though|although|yet|however)\s+(?:also\s+)?\(?([A-Z]|-?\$?\d[\d.,]{0,20})\)?\s(?:\p{L}+\s){0,3}(?:also|too|accept\w*|possible|equally|better|works|fits|as\s+well)\b|,\s*(?:but|and)\s+so\s+(?:does|do|is|are|would|might)\s+\(?([A-Z]|-?\$?\d[\d.,]{0,20})(?![\p{L}])/u
+  /,\s*(?:but|though|although|yet|however)\s+(?:also\s+)?\(?([A-Z]|-?\$?\d[\d.,]{0,20})\)?\s(?:\p{L}+\s){0,3}(?:also|too|accept\w*|possible|equal(?:ly)?|better|works|fits|as\s+well)\b|,\s*(?:but|and)\s+so\s+(?:does|do|is|are|would|might)\s+\(?([A-Z]|-?\$?\d[\d.,]{0,20})(?![\p{L}])/u
 /** A condition after the answer, in its own clause. */
 const dependent =
   /^[^.!?;:]{0,40}?(?:\b(?:as|so)\s+long\s+as|\bin\s+(?:the\s+)?(?:case|event)\s+(?:of|that)|\bin\s+the\s+(?:best|worst)\s+case|\bdepend(?:s|ing)\s+on|\bsubject\s+to|\bon\s+(?:the\s+)?condition|\bcontingent\s+on)\b/iu

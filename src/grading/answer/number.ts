@@ -340,7 +340,7 @@ function arithmetic(side: string): Fraction | null {
     .replace(/(\d)\s*[xX]\s*(?=\d)|[·⋅]/g, '$1*')
     .replace(/(\d)\s*(?=\()/g, '$1*')
     .replace(/\p{L}{2,}(?:['’]\p{L}{1,2}(?![\p{L}]))?/gu, ' ')
-    .replace(/\*\*|[$€£¥%_"'`.]+(?=\s|$)|[$€£¥]/g, ' ')
+    .replace(/\*\*|[$€£¥%_"'`.]+(?=\s|$)|[$€£¥°]/g, ' ')
   const tokens: Token<Fraction>[] = []
   for (const { 0: piece } of words.matchAll(arithmeticPiece)) {
     if (/\d/.test(piece)) {

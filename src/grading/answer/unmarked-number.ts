@@ -35,7 +35,8 @@ export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNu
   const number = chosen(plain, asked)
   if (number === undefined) return { reason: 'no_number' }
   const equals = Math.max(plain.lastIndexOf('=', number.index), plain.lastIndexOf('≈', number.index))
-  const whole = plain.slice(0, number.index + number[0].length)
+  const end = number.index + number[0].length
+  const whole = plain.slice(0, end + (/^\s?\\?%/.exec(plain.slice(end, end + 3))?.[0].length ?? 0))
   // "10 - 2f = 4, so 2f = 6 and f = 3": the last equation counts.
   const clause = whole.slice(
     Math.max(0, ...Array.from(whole.matchAll(clauses), ({ index, 0: sign }) => index + sign.length)),

@@ -56,6 +56,7 @@ export function lastExpression(text: string, isAnnounced = false): string | null
     .replace(/\\text[a-z]*(?=\{)|[{}]/g, ' ')
     .replace(/(?<![\p{L}\\])\p{L}[\w']{0,6}\s?=\s?$/u, '')
   if (isDisguised(before.slice(-60)) || (last.isBare && isOperand(text, start, last.end))) return null
+  if (wronglyMade.test(before)) return null
   const lead = leadIn(before)
   if (lead !== null && (lead !== 'several_answers' || group.length === 1)) return null
   if (
@@ -79,6 +80,10 @@ export function lastExpression(text: string, isAnnounced = false): string | null
   }
   return last.isBare && group.length === 1 ? (computation(text, last) ?? answer) : answer
 }
+
+/** `A wrong expansion is`, `and not as` */
+const wronglyMade =
+  /\b(?:wrong|incorrect|mistaken|erroneous|invalid)\s+\p{L}{2,20}\s+(?:is|was|would\s+be|gives)[\s:$*]{0,5}$|\b(?:and|but|,)\s+not\s+(?:as|to|by|with|into|in)[\s$*]{0,5}$/iu
 
 /** A point or an interval in prose with its brackets: `(2, -1)`, `[0, 5)`. null: no brackets around the whole of it. */
 function enclosed(text: string, start: number, end: number): string | null {
