@@ -56,6 +56,34 @@ t.test('serve answers until a signal stops it, and reloads on a file change and 
   t.match(await served, { code: 0, stdout: /serves one at/ })
 })
 
+t.test('serve --simulate refuses a server that it does not replace, and asks it nothing', async (t) => {
+  let questions = 0
+  const real = await scriptedServer((seen) => {
+    questions += 1
+    return completion(seen, '1')
+  })
+  t.teardown(() => real.kill())
+  const serving = async (instance: string) => {
+    const folder = t.testdir({
+      'gateway.yaml': `models: { mine: { model: judge-a, instances: ['${instance}'] } }`,
+      'one.yaml': 'steps: [{ name: judge, function: yes-no-judge, model: mine }]',
+    })
+    const ending = new AbortController()
+    const served = await runCommand(
+      ['serve', '--config', folder, '--port', '0', '--log-level', 'silent', '--simulate'],
+      { signal: ending.signal, onStdout: () => ending.abort() },
+    )
+    return served
+  }
+  const refused = await serving(real.url)
+  t.equal(refused.code, 2)
+  t.match(refused.stderr, `--simulate does not replace mine at ${real.url}`)
+  t.match(refused.stderr, /JUDGE_A_0/)
+  t.equal(questions, 0)
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config
+  t.match(await serving('${JUDGE_A_0}'), { code: 0, stdout: /serves one at/ })
+})
+
 t.test('serve names a missing key and does not listen', async (t) => {
   const folder = t.testdir({
     'gateway.yaml': 'keys: { ops: { env: REWARD_GATEWAY_TEST_KEY, scopes: [admin] } }',

@@ -28,7 +28,9 @@ in use.`,
       high: 65_535,
     }),
     watch: flag('reloads when a file of the configs, functions or keys changes'),
-    simulate: flag('starts simulated judges in this process and serves with them'),
+    simulate: flag(
+      'starts simulated judges in this process, whose addresses the configs read from variables, and serves with them alone',
+    ),
     'log-level': oneOf(logLevels, 'the lowest level that is logged', {
       or: 'info',
       value: 'LEVEL',
@@ -58,6 +60,7 @@ in use.`,
         logLevel,
         watch: values.watch,
         simulates: values.simulate,
+        simulated: simulated?.stats().map(({ url }) => url),
         ...(host !== undefined && { host }),
         ...(port !== undefined && { port }),
       })

@@ -1,4 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { allOf, guardedEvents, ListenerGuard } from '../../core/listener-guard.ts'
 import { packageVersion } from '../../core/package-version.ts'
 import { hideSecrets } from '../../core/secrets.ts'
@@ -32,6 +33,8 @@ interface ServerOptions extends Omit<ObservedOptions, 'events'> {
   readonly watch?: boolean
   /** The judges are simulated, so the page shows texts unless the configs say otherwise. */
   readonly simulates?: boolean
+  /** Addresses of simulated servers. If given, a config with any other server of a model is refused. */
+  readonly simulated?: readonly string[] | undefined
 }
 
 /**
@@ -111,6 +114,8 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       const reloaded = await opening
       await reloaded.reload()
       logSandboxes(log, reloaded)
+      const real = notSimulated(reloaded, options.simulated)
+      if (real !== null) log?.error(real)
     } catch {
       // The log and the metrics have the error.
     }
@@ -125,6 +130,8 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const place = { host: options.host ?? listen.host, port: options.port ?? listen.port }
   let app: Awaited<ReturnType<typeof createApp>>
   try {
+    const real = notSimulated(gateway, options.simulated)
+    if (real !== null) throw new GatewayError('RG_CONFIG_INVALID', real)
     const told = queueLog(() => log)
     queue = await openQueue({ gateway, clock, events: { ...told, committed: metrics.queue.committed } })
     app = await createApp({
@@ -164,4 +171,16 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       metrics.close()
     },
   }
+}
+
+/** Which servers of the configs `--simulate` does not replace, and what to do; null: none. */
+function notSimulated(gateway: ObservedGateway, simulated: readonly string[] | undefined): string | null {
+  if (!simulated) return null
+  const real = gateway
+    .models()
+    .flatMap(({ name, instances }) =>
+      instances.flatMap(({ address }) => (simulated.includes(address) ? [] : [`${name} at ${address}`])),
+    )
+  if (real.length === 0) return null
+  return `--simulate does not replace ${real.join(', ')}: it simulates servers whose addresses the configs read from the environment, as \${JUDGE_A_0} (docs/simulate.md). Write that, or leave --simulate out and run \`reward-gateway simulate\` at their addresses.`
 }
