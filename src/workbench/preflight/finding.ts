@@ -85,6 +85,11 @@ export const findingKinds = {
     advice:
       'each criterion is a question with ask: each (the default); docs/rubrics.md says how rubrics are read',
   },
+  'question-count': {
+    severity: 'note',
+    advice:
+      'multiply it by the answers to a prompt for a pass over the data; ask: batch and ask: all of rubric-judge ask fewer',
+  },
   'odd-rubric': {
     severity: 'warning',
     advice: 'look at these rubrics: they may not pay what their author meant',

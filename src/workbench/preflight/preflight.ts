@@ -93,6 +93,7 @@ export async function preflight(job: PreflightJob): Promise<Report> {
   }
   if (rows === 0) findings.add('missing-column', 'there are no rows')
   columns.end()
+  questions.end()
   const levels = truths.end()
   const full = fullMarks(levels)
   const found =

@@ -15,6 +15,7 @@ import type { Json, Sample } from '../../core/sample/sample.ts'
 import { guardQuestion } from '../../scoring/engine/guard/guarded-question.ts'
 import { withOwnTexts } from '../../scoring/engine/guard/own-texts.ts'
 import { askOf } from '../../scoring/engine/judge/step-question.ts'
+import { drawsOf } from '../../scoring/engine/judge/votes.ts'
 import { imageFailure, shownQuestion } from '../../scoring/engine/question-images.ts'
 import { isOverGroup, rowOf } from '../../scoring/engine/step.ts'
 import { leavesOutTurns, unseenContent } from '../../scoring/engine/unseen.ts'
@@ -58,6 +59,9 @@ export class QuestionCheck {
   readonly #answerTokens: number | null
   #rows = 0
 
+  /** Of steps that ask several questions about a row: the rows, and the questions about them with all votes. */
+  readonly #counts = new Map<PlanStep, { readonly rows: number; readonly questions: number }>()
+
   /** `answerTokens` is the length of answers in training. null: the length of the right answers. */
   constructor(opened: OpenedReward, findings: Findings, answerTokens: number | null, signal: AbortSignal) {
     this.#reward = opened
@@ -73,6 +77,21 @@ export class QuestionCheck {
       if (this.#rows + at < shownRows) this.shown.push(...shown)
     }
     this.#rows += items.length
+  }
+
+  /** Adds up what was asked. Call it once, after the last row. */
+  end(): void {
+    for (const [step, { rows, questions }] of this.#counts)
+      this.#findings.addMany(
+        'question-count',
+        `step ${step.name}: at most ${questions} questions for one ${isOverGroup(step) ? 'group' : 'answer'} to each of these rows`,
+        { rows: [], count: rows },
+      )
+  }
+
+  #count(step: PlanStep, asked: number): void {
+    const { rows, questions } = this.#counts.get(step) ?? { rows: 0, questions: 0 }
+    this.#counts.set(step, { rows: rows + 1, questions: questions + asked * drawsOf(step).length })
   }
 
   async #lookAtRow(item: Item): Promise<Seen> {
@@ -100,6 +119,7 @@ export class QuestionCheck {
     }
     if (asked.status === 'failed')
       return void found.push(['failing-question', `${where}: ${asked.failure.detail}`])
+    if (asked.status === 'questions') this.#count(step, asked.questions.questions.length)
     const first = firstQuestion(asked)
     if (first === null)
       return void found.push(['no-question', `${where} makes no question about the right answer`])

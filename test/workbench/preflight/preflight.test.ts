@@ -403,3 +403,25 @@ t.test('rubrics are named by their form, and odd ones are found', async (t) => {
     /^rubric 5 .*form rar, 2 criteria/,
   ])
 })
+
+t.test('the questions that a step of rubrics asks are added up, with all votes', async (t) => {
+  const rows = [1, 3, 2].map((size, at) => ({
+    prompt: `Question ${at}?`,
+    ground_truth: Array.from({ length: size }, (_, one) => ({ text: `criterion ${one}` })),
+  }))
+  const models = { judge: { model: 'm', instances: ['http://127.0.0.1:9'] } }
+  const counted = async (step: object) => {
+    const steps = [{ name: 'rubric', function: 'rubric-judge', model: 'judge', ...step }]
+    const { findings } = await look({ steps }, [...rows, { prompt: 'bad?', ground_truth: 'none' }], {
+      models,
+    })
+    return findings.find(({ name }) => name === 'question-count')
+  }
+  t.match(await counted({}), { message: /^step rubric: at most 6 questions for one answer/, count: 3 })
+  t.match(await counted({ votes: { n: 3 }, sampling: { temperature: 1 } }), {
+    message: /at most 18 questions/,
+  })
+  t.match(await counted({ options: { ask: 'batch', batch: 2 } }), { message: /at most 4 questions/ })
+  t.match(await counted({ function: 'rubric-judge-group' }), { message: /at most 6 questions for one group/ })
+  t.equal(await counted({ function: 'yes-no-judge' }), undefined)
+})
