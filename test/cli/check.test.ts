@@ -445,3 +445,16 @@ t.test('--trainer warns about each reward that a trainer would turn into a numbe
   ])
   t.same(await warned('trl'), [])
 })
+
+t.test('a rubric scores each sample alone, so its explanation does not ask for whole groups', async (t) => {
+  const folder = t.testdir({
+    'gateway.yaml': 'models: { judge: { model: judge, instances: [http://127.0.0.1:1] } }\n',
+    'alone.yaml': 'steps: [{ name: r, function: rubric-judge, model: judge }]\n',
+    'compared.yaml': 'steps: [{ name: r, function: rubric-judge-group, model: judge }]\n',
+  })
+  const alone = await check([join(folder, 'alone.yaml')])
+  t.equal(alone.code, 0)
+  t.notMatch(alone.text, 'must come in one request')
+  const compared = await check([join(folder, 'compared.yaml')])
+  t.match(compared.text, 'All answers to a prompt must come in one request.')
+})

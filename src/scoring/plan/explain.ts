@@ -81,7 +81,8 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   ]
 }
 
-const isGroupStep = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model' && kind !== 'program'
+const isGroupStep = ({ kind }: PlanStep): boolean =>
+  kind !== 'rule' && kind !== 'model' && kind !== 'program' && kind !== 'questions'
 
 function groupWords({ min, waitMs }: Plan['group']): string {
   const who = min === null ? 'All' : `At least ${min}`

@@ -315,5 +315,5 @@ export function expectedScore(possibilities: readonly Possibility[]): Score | nu
 export const unparseable: Failure = {
   kind: 'judge_unparseable',
   retryable: true,
-  detail: 'rm_postprocess found no verdict in the answer',
+  detail: "no verdict was found in the judge's reply",
 }
