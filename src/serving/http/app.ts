@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -138,8 +139,15 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
  */
 function closeConnections(app: FastifyInstance, isLeaving: () => boolean): () => GatewayError | undefined {
   let isClosing = false
+  const sockets = new Set<Socket>()
+  app.server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   app.addHook('preClose', (done) => {
     isClosing = true
+    // Node takes a connection for idle only after its first request. Pools and load balancers open some ahead.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     done()
   })
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -45,7 +45,9 @@ export class Deadlines {
   readonly #tick = (): void => {
     this.#cancel = this.#clock.after(tickMs, this.#tick)
     const now = secondOf(this.#wallClock()) - 1
-    if (now <= this.#last) return
+    // The system's clock was set back.
+    if (now < this.#last) this.#last = now
+    if (now === this.#last) return
     const passed = now - this.#last
     const due =
       // The system's clock may jump.

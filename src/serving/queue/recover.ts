@@ -56,7 +56,14 @@ export async function recoverRun(folder: string): Promise<Recovered | null> {
     sizes.set(segment, length)
     if (!first) continue
     starts.set(segment, Number(first.head.n))
-    if (first.head.k === 'open') opening ??= checked(first.head as unknown as OpenHead, folder)
+    if (first.head.k !== 'open') continue
+    const head = checked(first.head as unknown as OpenHead, folder)
+    if (opening && head.id !== opening.id)
+      throw new GatewayError(
+        'RG_CONFIG_INVALID',
+        `queue: ${join(folder, segmentName(segment))} is of another run (${head.run}) than the files before it (${opening.run}); move it away`,
+      )
+    opening ??= head
   }
   if (sizes.size === 0) return null
   if (!opening)

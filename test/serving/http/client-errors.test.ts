@@ -149,3 +149,18 @@ t.test('a request that arrives while the server closes is RG_CLOSING (M31)', asy
     error: { code: 'RG_CLOSING', message: /\w/, problems: { length: 0 }, request_id: /\w/ },
   })
 })
+
+t.test('a connection on which nothing was ever sent does not delay the end of the server', async (t) => {
+  const { app, port } = await opened(t)
+  const used = connect(port, '127.0.0.1')
+  const unused = connect(port, '127.0.0.1')
+  const closed = Promise.all(
+    [used, unused].map((socket) => new Promise((resolve) => socket.on('close', resolve))),
+  )
+  used.write('GET /livez HTTP/1.1\r\nhost: a\r\n\r\n')
+  await new Promise((resolve) => used.once('data', resolve))
+  const began = performance.now()
+  await app.close()
+  await closed
+  t.ok(performance.now() - began < 5000, 'and not after the time for headers')
+})

@@ -12,10 +12,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
+import { Deadlines } from '../../../src/serving/queue/deadlines.ts'
 import { lockFolder } from '../../../src/serving/queue/folder-lock.ts'
 import { readFrame, scanFrames } from '../../../src/serving/queue/frame.ts'
 import type { ReadFinal, StoreOptions, Submission } from '../../../src/serving/queue/run-store.ts'
 import { RunStore } from '../../../src/serving/queue/run-store.ts'
+import { fakeClock } from '../../support/clock.ts'
 import { seeded } from '../../support/seeded.ts'
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
@@ -353,4 +355,63 @@ t.test('a log of another format is refused by name', async (t) => {
     encodeFrame({ n: 0, k: 'open', format: 9, run: 'r', id: 'x', seq: 1 }, Buffer.alloc(0))[0],
   )
   await t.rejects(opened(folder), { code: 'RG_CONFIG_INVALID', message: /format 9/ })
+})
+
+t.test('a file of another run is refused by name, and nothing is lost', async (t) => {
+  const [folder, foreign] = [newFolder(), newFolder()]
+  for (const [place, uid] of [
+    [folder, 'own'],
+    [foreign, 'other'],
+  ] as const) {
+    const store = await opened(place)
+    await store.submit(submission(uid, 'text'))
+    await store.close()
+  }
+  const [name = ''] = readdirSync(foreign)
+  const stray = join(folder, '0000000002.log')
+  copyFileSync(join(foreign, name), stray)
+  await t.rejects(opened(folder), { code: 'RG_CONFIG_INVALID', message: /0000000002\.log is of another run/ })
+  rmSync(stray)
+  const again = await opened(folder)
+  t.strictSame(
+    [...again.state.pending].map(({ head }) => head.uid),
+    ['own'],
+  )
+  await again.close()
+})
+
+t.test("a deadline is met, although the system's clock was set forward and back", async (t) => {
+  const store = await opened(newFolder())
+  await store.submit(submission('u', 'text', { deadline: 1_010_000 }))
+  const [pending] = [...store.state.pending]
+  if (!pending) throw new Error('nothing was accepted')
+  const clock = fakeClock()
+  let now = 1_000_000
+  const ended: string[] = []
+  const deadlines = new Deadlines(
+    clock,
+    () => now,
+    (_, { head }) => ended.push(head.uid),
+  )
+  deadlines.add(store, pending, 1_010_000)
+  const advance = (ms: number) => {
+    now += ms
+    clock.advance(1000)
+  }
+  now += -3_600_000
+  advance(1000)
+  now += 3_600_000
+  advance(5000)
+  t.strictSame(ended, [])
+  advance(6000)
+  t.strictSame(ended, ['u'])
+  now += 3_600_000
+  advance(1000)
+  now += -3_600_000
+  advance(1000)
+  deadlines.add(store, pending, now + 3000)
+  advance(5000)
+  t.strictSame(ended, ['u', 'u'])
+  deadlines.stop()
+  await store.close()
 })
