@@ -461,6 +461,7 @@ t.test('a rubric that cannot be read says where and what to do', async (t) => {
       ],
       /rubric\[0\]: its weight is larger/,
     ],
+    [[{ text: 'x', wieght: 2 }], /rubric\[0\]: a field is nearly called weight/],
     [[{ text: 'x', must: 2 }], /must is true, false, or/],
     [[{ text: 'x', levels: ['one'] }], /levels are not 2 to 32 texts/],
     [[{ text: 'x', levels: ['a', 'a'] }], /two of its levels are the same/],

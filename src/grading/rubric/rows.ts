@@ -1,5 +1,6 @@
 /** Rubrics as data sets write them: the criteria by which a row's answer is judged. */
 
+import { nearestName } from '../../core/nearest-name.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
 import { isBlank } from '../characters.ts'
 import { type RarCategory, rarCategories } from './sums.ts'
@@ -244,7 +245,15 @@ function nameOf(item: Fields): string | null {
 function weightOf(item: Fields, form: RubricForm, isMust: boolean): number | RubricProblem {
   const points = form === 'rewardkit' ? undefined : fieldOf(item, 'points')
   const given = fieldOf(item, 'weight') ?? points
-  if (given === undefined) return 1
+  if (given === undefined) {
+    const misspelt = Object.keys(item).find((name) => nearestName(name, ['weight', 'points']) !== null)
+    return misspelt === undefined || misspelt === 'points'
+      ? 1
+      : {
+          problem:
+            ': a field is nearly called weight or points; correct its name, or the criterion counts once',
+        }
+  }
   if (typeof given !== 'number' || !Number.isFinite(given))
     return { problem: ': its weight is no number; write one such as 1, or -1 for a fault' }
   if (Math.abs(given) > rubricLimits.weight)
