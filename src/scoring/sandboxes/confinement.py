@@ -36,12 +36,8 @@ MNT_DETACH = 2
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
 SECCOMP_MODE_FILTER = 2
-
-
-def readable_paths():
-    """Folders that the interpreter and its libraries lie in."""
-    paths = {"/usr", "/lib", "/lib64", sys.base_prefix, sys.base_exec_prefix, os.path.dirname(os.path.realpath(os.__file__))}
-    return sorted(path for path in paths if path != "/" and os.path.isdir(path))
+# Folders of which one becomes the new root.
+ROOTS = ("/tmp", "/var", "/run", "/mnt")
 
 
 def devices():
@@ -84,26 +80,20 @@ def mount(source, target, kind, flags, data=None):
 
 def change_root(files):
     mount(None, "/", None, MS_REC | MS_PRIVATE)
-    paths = readable_paths()
-    root = "/tmp" if os.path.isdir("/tmp") else "/var"
-    # What lies below the place of the new root is reached through the old root.
-    old = os.open("/", os.O_PATH | os.O_DIRECTORY)
+    root = next(name for name in ROOTS if os.path.isdir(name) and not any(path.startswith(name + "/") for path in files.all))
     mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV)
-    os.fchdir(old)
-    for path in paths:
-        if os.path.islink(path):
+    for path in [*files.all, *devices()]:
+        bind(path, root + path, is_folder=os.path.isdir(path))
+    for path in files.hidden:
+        mount("tmpfs", root + path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k")
+    for path, target in files.links:
+        if not os.path.lexists(root + path):
             os.makedirs(os.path.dirname(root + path), exist_ok=True)
-            os.symlink(os.readlink(path), root + path)
-        elif not os.path.isdir(root + path):
-            bind(path, root + path, is_folder=True)
-    for path in [*devices(), *(files or [])]:
-        if not os.path.exists(root + path):
-            bind(path, root + path, is_folder=False)
-    if files is not None:
+            os.symlink(target, root + path)
+    if files.compiles:
         # For compilers. Landlock keeps programs out.
         os.makedirs(root + "/tmp")
         mount("tmpfs", root + "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=512m,mode=700")
-    os.close(old)
     os.chdir(root)
     call(libc.syscall(PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
     call(libc.umount2(b".", MNT_DETACH), "umount")
@@ -128,8 +118,8 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_FILE, TRUNCATE = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 14
 
 
-def landlock_rules(executables=(), writable=None):
-    """A file descriptor of the rules, or None where the kernel has no Landlock."""
+def landlock_rules(readable, executables=(), writable=None):
+    """A file descriptor of the rules, or None where the kernel has no Landlock. `readable`: as `parts_of` of the files gives it."""
     version = libc.syscall(LANDLOCK_CREATE, None, 0, 1)
     if version < 1:
         return None
@@ -144,10 +134,12 @@ def landlock_rules(executables=(), writable=None):
         call(libc.syscall(LANDLOCK_ADD, rules, 1, struct.pack("=Qi", access, fd), 0), f"landlock {path}")
         os.close(fd)
 
-    for path in readable_paths() + devices():
-        allow(path, READ_FILE | READ_DIR)
+    for path, is_whole in readable:
+        allow(path, READ_FILE | READ_DIR if is_whole else READ_DIR)
+    for path in devices():
+        allow(path, READ_FILE)
     for path in executables:
-        allow(path, READ_FILE | READ_DIR | EXECUTE)
+        allow(path, READ_FILE | EXECUTE)
     if writable is not None:
         allow(writable, READ_FILE | READ_DIR | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_FILE | TRUNCATE)
     return rules
@@ -278,12 +270,15 @@ class SystemCallFilter:
 class Confinement:
     """What keeps the process of a case from reaching anything."""
 
-    def __init__(self, level, own_bytes):
+    def __init__(self, level, own_bytes, files):
         self.level = level
         self.own_bytes = own_bytes
+        self.files = files
+        # An interpreter in root's home, say, can be read by root only. Landlock keeps all else closed.
+        self.becomes_nobody = level != "none" and os.getuid() == 0 and files.is_public
         self.rules, self.filter = None, None
         if level != "none":
-            rules = landlock_rules()
+            rules = landlock_rules(files.parts_of(files.of_python))
             if rules is not None:
                 self.rules = fcntl.fcntl(rules, fcntl.F_DUPFD_CLOEXEC, RULES_FD)
                 os.close(rules)
@@ -295,7 +290,7 @@ class Confinement:
         lower(resource.RLIMIT_NOFILE, 64, 64)
         if self.level != "none":
             call(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-            drop_privileges()
+            drop_privileges(self.becomes_nobody)
 
     def limits_of(self, message):
         """Arguments of setrlimit for each case of a program."""
@@ -327,9 +322,9 @@ def lower(name, soft, hard):
     resource.setrlimit(name, lowered(name, soft, hard))
 
 
-def drop_privileges():
-    """Gives up every capability, and root where the process still is root."""
-    if os.getuid() == 0:
+def drop_privileges(becomes_nobody):
+    """Gives up every capability, and root if it may."""
+    if becomes_nobody:
         try:
             os.setgroups([])
             os.setgid(NOBODY)
@@ -343,7 +338,7 @@ def drop_privileges():
 def confine(wanted, probe, files, own_fds):
     """The best level that holds, at most `wanted`. Returns it, what `probe` finds open, and what keeps better ones from holding.
 
-    `files`: paths that native programs need, or None if there are none. `own_fds`: closed in the process that waits.
+    `files`: what can be read. `own_fds`: closed in the process that waits.
     """
     missing = []
     with open("/proc/self/statm") as file:
@@ -357,12 +352,12 @@ def confine(wanted, probe, files, own_fds):
             except OSError as error:
                 missing.append(f"no namespaces ({error})")
             else:
-                confinement = Confinement("namespaces", own_bytes)
+                confinement = Confinement("namespaces", own_bytes, files)
                 return confinement, probe(confinement), missing
-        confinement = Confinement("landlock", own_bytes)
+        confinement = Confinement("landlock", own_bytes, files)
         if confinement.rules is None:
             missing.append("no Landlock")
         else:
             return confinement, probe(confinement), missing
-    confinement = Confinement("none", own_bytes)
+    confinement = Confinement("none", own_bytes, files)
     return confinement, probe(confinement), missing

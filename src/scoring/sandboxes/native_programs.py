@@ -95,16 +95,12 @@ class Languages:
             except Unusable as problem:
                 self.problems[name] = str(problem)
         self.cache = {}
-        self.slot = None
-
-    def files(self):
-        """What must be readable besides the system's folders."""
-        return list(self.paths.values())
+        self.slot, self.node_rules = None, None
 
     def open(self, confinement):
         """Makes what cases need, and tries each language. Returns {name: version}; `problems` tells of the others."""
         self.confinement = confinement
-        versions = {}
+        versions, files = {}, confinement.files
         if confinement.level != "none" and confinement.rules is None:
             self.problems.update({name: "no Landlock" for name in self.paths})
             self.paths.clear()
@@ -114,9 +110,9 @@ class Languages:
             self.tool_filter = confining.SystemCallFilter(TOOLS, forks=True)
         if "javascript" in self.paths:
             self.node = away(os.open(self.paths["javascript"], os.O_PATH | os.O_CLOEXEC))
-            loaders = [path for path in map(os.path.realpath, LOADERS) if os.path.isfile(path)]
-            confined = confinement.level != "none"
-            self.node_rules = away(confining.landlock_rules([self.paths["javascript"], *loaders])) if confined else None
+            if confinement.level != "none":
+                starts = [self.paths["javascript"], *zygote.reading.loaders()]
+                self.node_rules = away(confining.landlock_rules(files.parts_of(files.of_node), starts))
         for name in list(self.paths):
             try:
                 versions[name] = self.tried(name)
@@ -144,7 +140,7 @@ class Languages:
                 remove(os.path.join(base, name))
         path = os.path.join(base, f"{FOLDER}{os.getpid()}")
         os.makedirs(path, mode=0o700)
-        if self.confinement.level != "none" and os.getuid() == 0:
+        if self.confinement.becomes_nobody:
             os.chown(path, confining.NOBODY, confining.NOBODY)
         return path
 
@@ -256,8 +252,9 @@ class Languages:
             confining.lower(name, most, most)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         if self.confinement.level != "none":
-            system = [path for path in confining.readable_paths() if os.path.isdir(path)]
-            confining.restrict(confining.landlock_rules(system, folder))
+            files = self.confinement.files
+            starts = [*files.compiler_programs, *zygote.reading.loaders()]
+            confining.restrict(confining.landlock_rules(files.parts_of(files.of_compiler), starts, folder))
             self.tool_filter.install()
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": folder, "LC_ALL": "C"}
         compiler = self.paths["cpp"]
@@ -306,7 +303,6 @@ class NativeProgram(zygote.Program):
         os.execve(self.binary, self.arguments, NODE_ENVIRONMENT if self.source is not None else {})
 
 
-LOADERS = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"]
 FOLDER = "reward-gateway-compiler-"
 PROBES = {
     "cpp": ('#include <cstdio>\nint main() { int n; if (scanf("%d", &n) == 1) printf("%d " __VERSION__, n * 2); }', "g++"),

@@ -71,7 +71,7 @@ def sibling(name):
     return module
 
 
-confining, asking = sibling("confinement"), sibling("case_value")
+confining, asking, reading = sibling("confinement"), sibling("case_value"), sibling("readable_files")
 libc, lowered, PR_SET_PDEATHSIG, RULES_FD = confining.libc, confining.lowered, confining.PR_SET_PDEATHSIG, confining.RULES_FD
 LookupMissing, encode, exit_code, value_of = asking.LookupMissing, asking.encode, asking.exit_code, asking.value_of
 
@@ -456,7 +456,7 @@ def main():
     threading.stack_size(8 << 20)
     native, languages = load_languages([name for name in ("cpp", "javascript") if name in sys.argv])
     open_streams()
-    files = languages.files() if languages else None
+    files = reading.ReadableFiles(languages.paths if languages else {})
     confinement, open_doors, missing = confining.confine(wanted, probe, files, (MESSAGES_IN, MESSAGES_OUT))
     versions = languages.open(confinement) if languages else {}
     gc.collect()

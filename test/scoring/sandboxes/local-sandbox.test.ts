@@ -233,6 +233,14 @@ const escapes: Readonly<Record<string, string>> = {
     'import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))\nprint("escaped")',
   'reads files': 'open("/etc/passwd").read()\nprint("escaped")',
   'lists folders': 'import os\nos.listdir("/etc")\nprint("escaped")',
+  'reads packages and data beside the interpreter': `import os, sys
+for top in (os.path.dirname(os.__file__) + "/site-packages", "/usr/lib/python3/dist-packages", "/usr/local", "/usr/src", "/usr/share/doc"):
+  for folder, _, names in os.walk(top):
+    for name in names:
+      open(os.path.join(folder, name), "rb").read(1)
+      print("escaped")
+      sys.exit()`,
+  'reads the programs of the machine': 'open("/usr/bin/env", "rb").read(1)\nprint("escaped")',
   'writes files': 'import tempfile\ntempfile.NamedTemporaryFile().write(b"x")\nprint("escaped")',
   'starts processes': 'import os\nif os.fork() == 0: os._exit(0)\nprint("escaped")',
   'starts programs': 'import subprocess\nsubprocess.run(["/bin/true"])\nprint("escaped")',
@@ -254,6 +262,18 @@ t.test('a confined program reaches nothing', { skip }, async (t) => {
     true,
     'and others still run',
   )
+})
+
+t.test('an interpreter finds its own library at every level', { skip }, async (t) => {
+  const folder = t.testdir({ python3: inContainer })
+  chmodSync(join(folder, 'python3'), 0o755)
+  const program = 'import colorsys, ctypes, decimal, lzma'
+  for (const config of [{}, { python: join(folder, 'python3') }]) {
+    const sandbox = open(config)
+    if (!(await sandbox.open().catch(() => null))) continue
+    const { ended, error } = await only(sandbox, program)
+    t.same([ended, error], ['ok', ''], sandbox.snapshot().confinement?.text ?? '')
+  }
 })
 
 t.test('without confinement the same programs reach it, so the test can fail', { skip }, async (t) => {
@@ -315,7 +335,8 @@ const cppEscapes = `
   if (way == 2) { pid_t child = fork(); if (child == 0) _exit(0); if (child > 0) puts("escaped"); }
   if (way == 3) execl("/bin/echo", "echo", "escaped", (char *)0);
   if (way == 4) { if (socket(AF_INET, SOCK_DGRAM, 0) >= 0) puts("escaped"); }
-  if (way == 5) { if (kill(getppid(), 0) == 0) puts("escaped"); }`
+  if (way == 5) { if (kill(getppid(), 0) == 0) puts("escaped"); }
+  if (way == 6) { FILE *f = fopen("/usr/bin/env", "r"); char c; if (f && fread(&c, 1, 1, f) == 1) puts("escaped"); }`
 const thread = `require('fs').readFileSync('/etc/passwd')\nconsole.log('escaped')`
 /** Programs in C++ and JavaScript that print the word if they reach what they must not, and their input. */
 const nativeEscapes: readonly (readonly [string, ProgramLanguage, string, string?])[] = [
@@ -326,8 +347,10 @@ const nativeEscapes: readonly (readonly [string, ProgramLanguage, string, string
     'starts programs',
     'opens sockets',
     'signals others',
+    'reads the programs of the machine',
   ].map((what, way) => [what, 'cpp', cppEscapes, `${way}`] as const),
   ['reads files', 'javascript', thread],
+  ['reads the programs of the machine', 'javascript', thread.replace('/etc/passwd', '/usr/bin/env')],
   ['writes files', 'javascript', 'require("fs").writeFileSync("/tmp/x", "x")\nconsole.log("escaped")'],
   [
     'starts programs',
@@ -402,6 +425,9 @@ t.test('C++ and JavaScript', { skip: await withoutOthers() }, async (t) => {
     ['cpp', 'int main( {', '', '', 'does not compile'],
     ['cpp', '#include "/etc/passwd"\nint main() {}', '', '', 'does not compile'],
     ['cpp', 'asm(".incbin \\"/etc/passwd\\""); int main() {}', '', '', 'does not compile'],
+    ['cpp', 'asm(".incbin \\"/usr/bin/env\\""); int main() {}', '', '', 'does not compile'],
+    ['cpp', '#include "/proc/self/environ"\nint main() {}', '', '', 'does not compile'],
+    ['cpp', '#include "/dev/zero"\nint main() {}', '', '', 'does not compile'],
     ['cpp', 'int a[1 << 28] = {1}; int main() {}', '', '', 'does not compile'],
     ['cpp', '#include "program.cpp"\n#include "program.cpp"\nint main() {}', '', '', 'does not compile'],
     ['cpp', 'asm(".rept 1000000000\\n nop\\n .endr"); int main() {}', '', '', 'does not compile'],
