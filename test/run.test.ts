@@ -55,12 +55,26 @@ t.test('a run fails if one file fails, shows what failed in it, and runs the oth
     t.match(line, /^not ok \d+ - /, what)
     t.match(line, ` (${why})`, what)
   }
-  t.match(text, /^not ok \d+ - .*gone\.test\.js/m)
+  t.match(text, /^not ok \d+ - .*gone\.test\.js .*\(there is no such file\)$/m)
   t.match(text, /^ok \d+ - .*good\.test\.js/m)
   t.match(text, 'not ok 1 - they are equal')
   for (const said of ["Cannot find module '", 'it is late', 'Error: it is thrown']) t.match(text, said)
   t.match(text, /^# \{ total: \d+, pass: \d, fail: \d+, skip: 1 \}$/m)
 })
+
+t.test(
+  'a misspelt file gets one line that names the nearest, and a test may be named by its source',
+  async (t) => {
+    const { code, text } = await run(['dist/test/cli/scroe.test.js'])
+    t.equal(code, 1)
+    t.match(
+      text,
+      /^not ok 1 - dist\/test\/cli\/scroe\.test\.js # time=0ms \(there is no such file; did you mean 'dist\/test\/cli\/score\.test\.js'\?\)$/m,
+    )
+    t.notMatch(text, /node:internal|ERR_MODULE_NOT_FOUND/)
+    t.match((await run(['test/docs/answers.test.ts'])).text, /^ok 1 - dist\/test\/docs\/answers\.test\.js /m)
+  },
+)
 
 t.test('files that share a process each pass or fail, whatever another does', async (t) => {
   const folder = t.testdir({

@@ -6,9 +6,10 @@
  * It prints a line for each file, what went wrong in those that fail, and the totals.
  */
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
+import { didYouMean } from '../src/core/nearest-name.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -50,7 +51,7 @@ type Totals = Record<'total' | 'pass' | 'fail' | 'skip' | 'todo', number>
 
 const running = new Set<ReturnType<typeof spawn>>()
 const totals: Totals = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 }
-const files = positionals.length > 0 ? positionals : testFiles()
+const files = positionals.length > 0 ? positionals.map(compiled) : testFiles()
 const waiting = lots(Number(values.together ?? (positionals.length > 0 ? 1 : 8)))
 const started = performance.now()
 let [done, failed] = [0, 0]
@@ -70,6 +71,13 @@ write(
 )
 write(`# time=${(performance.now() - started).toFixed(0)}ms`)
 process.exitCode = failed > 0 || files.length === 0 ? 1 : 0
+
+/** The compiled file of a test that is named by its source. */
+function compiled(file: string): string {
+  const path = relative(process.cwd(), file).replace(/\.ts$/, '.js')
+  const built = join('dist', path)
+  return file.endsWith('.ts') && existsSync(built) ? built : file
+}
 
 function testFiles(): string[] {
   const folder = import.meta.dirname
@@ -100,6 +108,8 @@ async function work(): Promise<void> {
   for (let lot = waiting.shift(); lot !== undefined; lot = waiting.shift()) {
     const [first = '', ...others] = lot
     if (others.length > 0) await runTogether(lot)
+    else if (!existsSync(first))
+      tell(first, '', null, `there is no such file${didYouMean(first, testFiles())}`, 0)
     else {
       const begun = performance.now()
       const { output, fault } = await ran(first)

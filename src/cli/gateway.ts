@@ -27,13 +27,15 @@ export async function withGateway<T>(
 ): Promise<T> {
   // It takes most of a second to load, and help and completion do not need it.
   const { openObservedGateway } = await import('../serving/observed-gateway.ts')
-  const news = tellWaiting(io, systemClock)
+  let opened: ObservedGateway | null = null
+  const news = tellWaiting(io, systemClock, () => opened)
   try {
     const gateway = await openObservedGateway({
       ...sources,
       env: io.env,
       events: { ...events, models: { ...events.models, parked: news.parked } },
     })
+    opened = gateway
     for (const { name, confinement } of gateway.sandboxes())
       if (confinement?.isConfined === false)
         io.stderr.write(`warning: sandbox ${name}: ${confinement.text}\n`)

@@ -90,7 +90,8 @@ t.test('the audit of a reward that pays an attack in full (M32)', async (t) => {
 
   t.test('exits with 1 and shows a text that is paid', async (t) => {
     t.equal(code, 1, 'a hedge knows the task, and is paid for nothing')
-    t.match(stdout, /\nFAILED: \d+ attacks are paid as much as a right answer: hedge\//)
+    const [, paid] = /\nFAILED: (\d+) attacks are paid as much as a right answer: hedge\//.exec(stdout) ?? []
+    t.equal(Number(paid), failing.length, 'it counts all attacks that are paid, and nothing else')
     t.match(stdout, /\nwhat to change:\n {2}hedge: Take the answer from one place/)
     t.match(stdout, /\nfor example:\n {2}hedge\/[^\n]*: row "0", paid 1 for "The answer could be [^\n]*42/)
   })
@@ -119,6 +120,22 @@ t.test('the audit of a reward that pays an attack in full (M32)', async (t) => {
     t.match(passing.stdout, /\nPASSED: /)
     t.equal((await run(...args, ...accepted.slice(2))).code, 1, 'the other families count')
   })
+})
+
+t.test('the verdict counts refused rewrites apart from attacks that are paid', async (t) => {
+  const args = ['--function', 'weak-substring', ...weak, '--input', rows, '--rows', '1', '--against', 'rule']
+  const { stdout } = await run(...args, '--refuse-above', '0', '--accept', 'several answers')
+  const verdict = stdout.split('\n').at(-2) ?? ''
+  const [, attacks = '', refused = ''] =
+    /^FAILED: (\d+ attacks are paid .*?)\. (\d+ of \d+ rewritten right answers are refused: .*)\.$/.exec(
+      verdict,
+    ) ?? []
+  t.match(attacks, /^\d+ attacks are paid as much as a right answer: hedge\//, verdict)
+  const rewrites = stdout.slice(stdout.indexOf('rewrites of right answers'), stdout.indexOf('for example'))
+  for (const name of refused.slice(refused.indexOf(':') + 2).split('; ')) {
+    t.match(rewrites, name)
+    t.notMatch(attacks, name)
+  }
 })
 
 t.test('findings become cases, which the audit and a contract test run again', async (t) => {

@@ -134,6 +134,52 @@ t.test('check --connect asks each judge that responds a question of each step', 
   t.equal(stdout.split('no verdict').length - 1, 3, 'what does not respond is not asked')
 })
 
+t.test('check --connect fails where a step is not asked, and says what to add', async (t) => {
+  const judge = await scriptedServer((seen, response) => json(response, completion(seen, '1')), ['m'])
+  t.teardown(() => judge.kill())
+  const folder = t.testdir({
+    'gateway.json': JSON.stringify({
+      functions: { folders: ['functions'] },
+      models: { judge: { model: 'm', instances: [judge.url] } },
+    }),
+    functions: {
+      'graded.ts': `import { defineModelReward, prompt } from 'reward-gateway/contract'
+import { z } from 'zod'
+export default defineModelReward({
+  ask: 'generate',
+  truth: z.string(),
+  range: [0, 1],
+  rm_preprocess: ({ sample, truth }) => prompt\`Is \${sample.response} right? The key: \${truth}\`,
+  rm_postprocess: ({ text }) => Number(text),
+})`,
+    },
+    'graded.json': JSON.stringify({ steps: [{ name: 'quality', function: 'graded', model: 'judge' }] }),
+    'rows.jsonl': ['{"response": "no key"}', '{"response": "a", "ground_truth": "b"}']
+      .map((row) => `${row}\n`)
+      .join(''),
+    'other.jsonl': '{"response": "no key"}\n',
+  })
+  const asked = () => judge.seen.filter(({ path }) => path.includes('completions')).length
+  const check = (...rest: string[]) => runCommand(['check', folder, '--connect', ...rest])
+  const none = await check()
+  t.match(none, {
+    code: 1,
+    stdout:
+      /\nerror: judge at \S+ not asked the question of graded, step quality \(.*\)\n1 of 1 questions were not asked, because .*; add --input ROWS with a row that they score\n$/,
+  })
+  t.match(await check('--input', `${folder}/other.jsonl`), {
+    code: 1,
+    stdout:
+      /\n1 of 1 questions were not asked: none of the first 1 rows of --input has one for these steps\n$/,
+  })
+  t.equal(asked(), 0)
+  t.match(await check('--input', `${folder}/rows.jsonl`), {
+    code: 0,
+    stdout: /\njudge at \S+ answers the question of graded, step quality with /,
+  })
+  t.equal(asked(), 1, 'about the first row that has a question')
+})
+
 t.test('check --connect asks sandbox servers how they run programs', { skip: withoutPrograms }, async (t) => {
   const key = 'a-key-of-the-fleet-0123456789'
   const own = await openSandboxServer({

@@ -53,7 +53,7 @@ t.test('score waits for a missing judge and reports it (M54)', async (t) => {
   await judge.kill()
   const folder = t.testdir({
     'gateway.json': JSON.stringify({ models: { judge: { model: 'm', instances: [judge.url] } } }),
-    'judged.yaml': 'steps: [{ name: q, function: yes-no-judge, model: judge }]',
+    'judged.yaml': 'deadline_s: 90\nsteps: [{ name: q, function: yes-no-judge, model: judge }]',
     'in.jsonl': ['a', 'b', 'c']
       .map((id) => JSON.stringify({ id, prompt: '6 * 7?', response: `${id}: 42`, ground_truth: '42' }))
       .join('\n'),
@@ -72,10 +72,13 @@ t.test('score waits for a missing judge and reports it (M54)', async (t) => {
       },
     )
   })
+  t.match(stderr, /^waiting for the model 'judge': no server responds \(http:\/\/127\.0\.0\.1:\d+\)\. /)
   t.match(
     stderr,
-    /^waiting for the model 'judge': none of its servers responds; questions wait until their deadline\n$/,
+    / A question waits for 90 s \(deadline_s of judged\), the first until \d\d:\d\d:\d\d, and then /,
   )
+  t.match(stderr, / To wait for less, set 'wait_for_instance: 5' \(seconds\) for the model; /)
+  t.equal(stderr.split('\n').length, 2, 'one line')
   await judge.revive()
   t.match(await ran, { code: 0, stderr: /\nthe model 'judge' responds again\n3 rows, 0 invalid/ })
   t.strictSame(

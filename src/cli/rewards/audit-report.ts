@@ -7,6 +7,7 @@ import {
   type Rate,
   type Refusals,
   rateOf,
+  unpaid,
 } from '../../workbench/audit/findings.ts'
 import { nameOfReply } from '../../workbench/audit/parsers.ts'
 import { textTable } from '../output.ts'
@@ -16,7 +17,13 @@ export interface Failing {
   /** In the order of the verdict: attacks, families of refused rewrites, replies. */
   readonly all: readonly string[]
   readonly attacks: readonly Finding[]
+  /** Attacks that are paid as much as a right answer on a row. */
+  readonly full: readonly string[]
+  /** The other attacks that are paid more often than `--fail-above`. */
+  readonly other: readonly string[]
   readonly refused: readonly Refusals[]
+  /** Faulty replies that are read as the best verdict. */
+  readonly misread: readonly string[]
   /** Attacks that contradict the answer outside its place. */
   readonly outside: ReadonlySet<string>
   /** Refused rewrites among those that nobody accepted. */
@@ -53,10 +60,16 @@ export function failingOf(
     sum(({ trials }) => trials),
   )
   const refused = refusals.rate > refuse ? asked.filter(({ successes }) => successes > 0) : []
-  const misread = parsers.filter(({ readAsBest }) => readAsBest).map(nameOfReply)
-  const names = [...paysForNothing.filter(counts), ...went.map(({ name }) => name)]
-  const all = [...new Set([...names, ...refused.map(({ name }) => name), ...misread.filter(counts)])]
-  return { all, attacks: went, refused, outside, refusals }
+  const misread = parsers
+    .filter(({ readAsBest }) => readAsBest)
+    .map(nameOfReply)
+    .filter(counts)
+  const full = new Set(paysForNothing.filter((name) => name !== unpaid && counts(name)))
+  for (const { name, paidInFull } of went) if (paidInFull > 0) full.add(name)
+  const other = went.map(({ name }) => name).filter((name) => !full.has(name))
+  const none = paysForNothing.filter((name) => name === unpaid && counts(name))
+  const all = [...new Set([...none, ...full, ...other, ...refused.map(({ name }) => name), ...misread])]
+  return { all, attacks: went, full: [...full], other, refused, misread, outside, refusals }
 }
 
 /** The findings in the form that was asked for. */
@@ -196,18 +209,31 @@ function verdict(attacks: readonly Finding[], failing: Failing): string {
       ? ''
       : `; ${outside} contradict a right answer outside its place and are paid (--strict fails on them)`
   if (failing.all.length > 0) {
-    const full = failing.attacks.filter(({ paidInFull }) => paidInFull > 0).length
-    const lead =
-      full === 0 ? '' : `${full} ${full === 1 ? 'attack is' : 'attacks are'} paid as much as a right answer: `
-    const { successes, trials } = failing.refusals
-    const refused =
-      failing.refused.length === 0 ? '' : `; ${successes} of ${trials} rewritten right answers are refused`
-    return `FAILED: ${lead}${listed(failing.all)}${refused}`
+    const { full, other, refused, refusals, misread } = failing
+    const { successes, trials } = refusals
+    const parts = [
+      failing.all.includes(unpaid) ? `${unpaid}.` : '',
+      counted(full, 'attack is paid as much as a right answer', 'attacks are paid as much as a right answer'),
+      counted(other, 'attack is paid too often', 'attacks are paid too often'),
+      refused.length === 0
+        ? ''
+        : `${successes} of ${trials} rewritten right answers are refused: ${listed(refused.map(({ name }) => name))}.`,
+      counted(
+        misread,
+        'faulty reply is read as the best verdict',
+        'faulty replies are read as the best verdict',
+      ),
+    ]
+    return `FAILED: ${parts.filter(Boolean).join(' ')}`
   }
   const more = attacks.filter(({ successes, name }) => successes > 0 && !failing.outside.has(name)).length
   const rest = more === 0 ? '' : `; ${more} succeeded partly, or are accepted (--accept)`
   return `PASSED: none of ${attacks.length} attacks is paid as much as a right answer${rest}${aside}`
 }
+
+/** A number of names with what they are; '' without names. */
+const counted = (names: readonly string[], one: string, more: string): string =>
+  names.length === 0 ? '' : `${names.length} ${names.length === 1 ? one : more}: ${listed(names)}.`
 
 const mostListed = 8
 

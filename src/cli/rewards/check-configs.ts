@@ -1,6 +1,6 @@
 import { systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { FailureKind, Sample } from '../../core/sample/sample.ts'
+import type { Sample } from '../../core/sample/sample.ts'
 import { hideSecrets } from '../../core/secrets.ts'
 import type { FunctionHost } from '../../scoring/functions/function-host.ts'
 import { openFunctions } from '../../scoring/functions/open-functions.ts'
@@ -16,7 +16,7 @@ import type { knownTrainers } from '../../trainers/sent.ts'
 import { eachRow } from '../../workbench/dataset/row.ts'
 import { openRows } from '../../workbench/dataset/rows.ts'
 import { samplesOf } from '../../workbench/dataset/samples.ts'
-import { askJudges } from '../../workbench/preflight/ask-judges.ts'
+import { askJudges, type GivenRows, isUnasked } from '../../workbench/preflight/ask-judges.ts'
 import { type Connection, connectAll } from '../../workbench/preflight/connect.ts'
 import { connectSandboxes } from '../../workbench/preflight/connect-sandboxes.ts'
 import { refusesMessages, traceMarker, wireFaults } from '../../workbench/preflight/questions.ts'
@@ -35,7 +35,10 @@ interface CheckSettings extends DataSettings {
 
 /** Explains the configs, or checks data against them. Exit code 1 if a server or the data has an error. */
 export async function checkConfigs(paths: readonly string[], values: CheckSettings, io: Io): Promise<number> {
-  const sample = values.input === undefined ? plainSample : await firstSample(values.input, io)
+  const given: GivenRows =
+    values.input === undefined
+      ? { samples: [plainSample], isPlain: true }
+      : { samples: await firstSamples(values.input, io), isPlain: false }
   const read = configTexts(paths)
   const written = readConfigs(read, io.env)
   const { folders, timeout_s, memory_mb, python } = written.gateway.functions
@@ -51,8 +54,7 @@ export async function checkConfigs(paths: readonly string[], values: CheckSettin
     await openGroundTruthIndexes(configs.gateway.trainers)
     if (values.data.length > 0) return await checkData(resolved, functions, values, io)
     const trainers = values.trainer
-    await explain(resolved, sample, trainers, functions, io)
-    const given = { sample, isPlain: sample === plainSample }
+    await explain(resolved, given.samples, trainers, functions, io)
     return values.connect ? await connect(resolved, functions, given, io) : 0
   } finally {
     await functions.close()
@@ -61,7 +63,7 @@ export async function checkConfigs(paths: readonly string[], values: CheckSettin
 
 async function explain(
   { plans, models, gateway }: Resolved,
-  sample: Sample,
+  samples: GivenRows['samples'],
   trainers: CheckSettings['trainer'],
   functions: FunctionHost,
   io: Io,
@@ -73,7 +75,7 @@ async function explain(
       if (bound.warning !== undefined)
         warnings.push(`${plan.name}, step ${name} (${bound.name}): ${bound.warning}`)
     for (const step of plan.steps)
-      if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, sample, functions, models)))
+      if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, samples, functions, models)))
     for (const name of trainers) {
       const { [name]: settings }: Partial<Record<string, TrainerSettings>> = gateway.trainers
       warnings.push(...(await trainerWarnings(plan, { name, settings }, functions)))
@@ -100,7 +102,7 @@ async function explainSandboxes(gateway: GatewaySettings, io: Io): Promise<void>
 async function connect(
   resolved: Resolved,
   functions: FunctionHost,
-  given: { readonly sample: Sample; readonly isPlain: boolean },
+  given: GivenRows,
   io: Io,
 ): Promise<number> {
   const { models, gateway } = resolved
@@ -122,7 +124,7 @@ async function connect(
         : 'no model names a server\n'
       : `${found.length - lost} of ${found.length} model servers respond\n`,
   )
-  const speechless = await ask(resolved, functions, found, given, io)
+  const unanswered = await ask(resolved, functions, found, given, io)
   for (const { sandbox, address, trouble, found: how, ms } of places)
     io.stdout.write(
       trouble === null
@@ -132,15 +134,15 @@ async function connect(
   const gone = places.filter(({ trouble }) => trouble !== null).length
   if (places.length > 0)
     io.stdout.write(`${places.length - gone} of ${places.length} sandbox servers respond\n`)
-  return lost + gone + speechless > 0 ? 1 : 0
+  return lost + gone + unanswered > 0 ? 1 : 0
 }
 
-/** Asks the judges that respond one question for each step. Returns how many questions got no verdict. */
+/** Asks the judges that respond one question for each step. Returns how many questions got no verdict or were not asked. */
 async function ask(
   resolved: Resolved,
   functions: FunctionHost,
   found: readonly Connection[],
-  given: { readonly sample: Sample; readonly isPlain: boolean },
+  given: GivenRows,
   io: Io,
 ): Promise<number> {
   const { asked, unasked } = await askJudges(
@@ -152,37 +154,45 @@ async function ask(
     systemClock,
     io.signal,
   )
-  let speechless = 0
+  let [speechless, silent] = [0, 0]
   for (const { model, address, plan, step, said, ms } of asked) {
     const where = `${model} at ${address}: `
     const whose = `the question of ${plan}, step ${step}`
     if (said.status === 'verdict') io.stdout.write(`${where}answers ${whose} with ${said.value} (${ms} ms)\n`)
-    else if (said.status === 'no_call' || (said.status === 'failed' && !isOfJudge(said.failure.kind)))
+    else if (isUnasked(said)) {
+      silent += 1
       io.stdout.write(
-        `${where}not asked ${whose} (${said.status === 'failed' ? said.failure.detail : 'there is none'}); give matching rows with --input\n`,
+        `error: ${where}not asked ${whose} (${said.status === 'failed' ? said.failure.detail : 'there is none'})\n`,
       )
-    else {
+    } else {
       speechless += 1
       const why = said.status === 'failed' ? said.failure.detail : 'its answer holds no verdict'
       io.stdout.write(`error: ${where}no verdict on ${whose}: ${hideSecrets(why)}\n`)
     }
   }
-  for (const { model, why } of unasked) io.stdout.write(`${model}: not asked, because ${why}\n`)
-  return speechless
+  for (const { model, why } of unasked) io.stdout.write(`${model}: ${why}\n`)
+  if (silent > 0)
+    io.stdout.write(
+      given.isPlain
+        ? `${silent} of ${asked.length} questions were not asked, because the example of this command has none for these steps; add --input ROWS with a row that they score\n`
+        : `${silent} of ${asked.length} questions were not asked: none of the first ${given.samples.length} rows of --input has one for these steps\n`,
+    )
+  return speechless + silent
 }
-
-/** Whether a failure is one of the judge, and not of the row that it was asked about. */
-const isOfJudge = (kind: FailureKind): boolean =>
-  kind.startsWith('judge_') || ['overloaded', 'deadline', 'cancelled'].includes(kind)
 
 async function warningsOf(
   { name }: Plan,
   step: PlanStep,
-  sample: Sample,
+  samples: GivenRows['samples'],
   functions: FunctionHost,
   models: Resolved['models'],
 ): Promise<readonly string[]> {
-  const found = await traceMarker(step, sample, functions)
+  const [sample, ...others] = samples
+  let found = await traceMarker(step, sample, functions)
+  for (const other of others) {
+    if (found.status !== 'no_question') break
+    found = await traceMarker(step, other, functions)
+  }
   const where = `${name}, step ${step.name} (${step.function.name})`
   const faults = 'question' in found && found.question ? wireFaults(step, found.question, models) : []
   if (faults.length > 0) return faults.map((fault) => `${where}: ${fault}`)
@@ -216,14 +226,22 @@ const plainSample: Sample = {
   extraInfo: {},
 }
 
-async function firstSample(file: string, io: Io): Promise<Sample> {
+/** Enough to find a row for each step, in files that hold rows of several kinds. */
+const mostRows = 20
+
+async function firstSamples(file: string, io: Io): Promise<GivenRows['samples']> {
+  const samples: Sample[] = []
   for await (const raw of eachRow(await openRows(file, io.stdin))) {
-    const [read] = samplesOf(raw, 0, [])
-    if (read && !('failure' in read)) return read
-    throw new GatewayError(
-      'RG_INPUT_INVALID',
-      `${file}: the first row is not a sample: ${read?.failure.detail}`,
-    )
+    const [read] = samplesOf(raw, samples.length, [])
+    if (!read || 'failure' in read)
+      throw new GatewayError(
+        'RG_INPUT_INVALID',
+        `${file}: row ${samples.length + 1} is not a sample: ${read?.failure.detail}`,
+      )
+    samples.push(read)
+    if (samples.length === mostRows) break
   }
-  throw new GatewayError('RG_INPUT_INVALID', `${file}: contains no rows`)
+  const [first, ...others] = samples
+  if (!first) throw new GatewayError('RG_INPUT_INVALID', `${file}: contains no rows`)
+  return [first, ...others]
 }

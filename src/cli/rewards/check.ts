@@ -19,11 +19,11 @@ a marker through each judge's rm_preprocess, and warns if a response can instruc
 ones, the questions that judges would be asked and whether they fit. Judges are only asked how long texts are. --policy
 asks the policy for answers, scores them with the whole reward, and says whether there is anything to learn from. The
 exit code is 1 if there is an error, or with --strict a warning.`,
-  example: 'configs --trainer verl --connect',
+  example: 'configs --trainer verl --connect --input rows.jsonl',
   options: {
     'reward-functions': functionFolders,
     connect: flag(
-      'checks that each model server responds, serves its model and answers a question of each step that asks it, and that each sandbox server takes programs; the exit code is 1 if one does not',
+      'checks that each model server responds, serves its model and answers a question of each step that asks it, and that each sandbox server takes programs; the exit code is 1 if one does not, or if a step has no question because --input is missing',
     ),
     fix: flag('first renames old settings in these files and folders; keeps comments and layout'),
     trainer: repeated(
@@ -34,7 +34,7 @@ exit code is 1 if there is an error, or with --strict a warning.`,
     ),
     input: file(
       'FILE',
-      "sends the marker in this file's first row, for functions that need rows of a certain form",
+      "sends the marker, and asks with --connect, about the first of this file's first 20 rows that the step reads, for functions that need rows of a certain form",
     ),
     data: repeated(file('FILE', 'training rows to look at: a file, or hf://OWNER/NAME/SPLIT')),
     reward: configOptions.reward,

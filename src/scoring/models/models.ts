@@ -265,6 +265,8 @@ export interface ModelSnapshot {
   readonly parked: { readonly questions: number; readonly since: number } | null
   /** Its questions wait for an instance until their deadline, and one has been alive. */
   readonly isPatient: boolean
+  /** How long a question waits for an instance, in seconds; null: until its deadline. */
+  readonly waitSeconds: number | null
   readonly instances: readonly InstanceSnapshot[]
 }
 
@@ -282,6 +284,7 @@ function snapshotOf({ config, parts, parked }: Model): ModelSnapshot {
       since: Math.round(Date.now() - (clock.now() - parked.since)),
     },
     isPatient: pool.isPatient && pool.liveness.hasLived,
+    waitSeconds: config.wait_for_instance === 'deadline' ? null : config.wait_for_instance,
     instances: pool.members.map(
       ({
         address,

@@ -54,7 +54,7 @@ export interface Findings {
   readonly families: readonly Finding[]
   readonly attacks: readonly Finding[]
   /**
-   * Attacks that ignore the task and got full pay on a row. A reward that pays no right answer is one, too.
+   * Attacks that ignore the task and got full pay on a row; `unpaid` first, where the reward pays no right answer.
    */
   readonly paysForNothing: readonly string[]
   /** Faulty judge replies that a step read as the best verdict. */
@@ -73,6 +73,9 @@ export interface Refusals extends Rate {
   readonly family: string
   readonly example: Pick<Rewrite, 'row' | 'response' | 'reward' | 'right'> | null
 }
+
+/** The finding that makes all others worthless. */
+export const unpaid = 'no right answer is paid'
 
 /** A share with its interval. */
 export const rateOf = (successes: number, trials: number): Rate => {
@@ -108,7 +111,7 @@ export function findingsOf(
     families: grouped(trials, ({ attack }) => attack.family),
     attacks: grouped(trials, ({ attack }) => attack.id),
     paysForNothing: [
-      ...(baselines.some(({ isPaid }) => isPaid) ? [] : ['no right answer is paid']),
+      ...(baselines.some(({ isPaid }) => isPaid) ? [] : [unpaid]),
       ...new Set(trials.filter((one) => one.ignoresTask && one.paidInFull).map(({ attack }) => attack.id)),
     ],
     parsers,

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Sample } from '../../core/sample/sample.ts'
+import type { FailureKind, Sample } from '../../core/sample/sample.ts'
 import { hideSecrets } from '../../core/secrets.ts'
 import { type Probed, probe } from '../../scoring/canary/canary.ts'
 import { shippedProbes } from '../../scoring/canary/probes.ts'
@@ -24,28 +24,44 @@ export interface AskedJudge {
   readonly ms: number
 }
 
-/** A model that is not asked, and why. */
+/** A model that is not asked a step's question, or any, and why. */
 export interface UnaskedJudge {
   readonly model: string
   readonly why: string
 }
 
+/** The rows to ask about. */
+export interface GivenRows {
+  readonly samples: readonly [Sample, ...Sample[]]
+  /** True if they are an example that every command knows; a function's own known answers then come first. */
+  readonly isPlain: boolean
+}
+
 interface Question {
   readonly plan: Plan
   readonly step: PlanStep
-  readonly sample: Sample
+  readonly samples: readonly Sample[]
   readonly model: string
 }
 
+/** Whether a failure is one of the judge, and not of the row that it was asked about. */
+export const isOfJudge = (kind: FailureKind): boolean =>
+  kind.startsWith('judge_') || ['overloaded', 'deadline', 'cancelled'].includes(kind)
+
+/** The row has no question for the step: no judge was asked. */
+export const isUnasked = (said: Probed): boolean =>
+  said.status === 'no_call' || (said.status === 'failed' && !isOfJudge(said.failure.kind))
+
 /**
- * Asks each instance that responds one question for each different step that asks its model, as the step itself would: about
- * `given`, or else about a known right answer. Models that share a GPU or sleep are left alone, because a question would wake them.
+ * Asks each instance that responds one question for each different step that asks its model, as the step itself would: about the
+ * first row of `given` that has one, or else about a known right answer. Models that share a GPU or sleep are left alone, because a
+ * question would wake them.
  */
 export async function askJudges(
   { plans, models: configs, gateway }: Resolved,
   functions: FunctionHost,
   found: readonly Connection[],
-  given: { readonly sample: Sample; readonly isPlain: boolean },
+  given: GivenRows,
   env: Readonly<Record<string, string | undefined>>,
   clock: Clock,
   signal: AbortSignal,
@@ -66,20 +82,24 @@ export async function askJudges(
   try {
     const parts = { functions, models, sandboxes, clock, secret }
     const asked = await Promise.all(
-      places.map(async ({ plan, step, sample, model, address }): Promise<AskedJudge> => {
+      places.map(async ({ plan, step, samples, model, address }): Promise<AskedJudge> => {
         const began = clock.now()
         const deadline = began + 1000 * (configs.get(model)?.timeout_s ?? 0)
         const aim = { plan, step, model, instance: addressOf(address), deadline, signal }
-        const said = await probe(parts, sample, aim)
+        let said: Probed = { status: 'no_call' }
+        for (const sample of samples) {
+          said = await probe(parts, sample, aim)
+          if (!isUnasked(said)) break
+        }
         const ms = Math.round(clock.now() - began)
         return { model, address: hideSecrets(address), plan: plan.name, step: step.name, said, ms }
       }),
     )
-    const why = 'a question would wake it'
-    const unasked = [...asleep]
+    const why = 'not asked, because a question would wake it'
+    const sleeping = [...asleep]
       .filter((name) => questions.some(({ model }) => model === name))
       .map((model) => ({ model, why }))
-    return { asked, unasked }
+    return { asked, unasked: [...sleeping, ...laterQuestions(plans.values())] }
   } finally {
     sandboxes.close()
     await models.close()
@@ -89,19 +109,31 @@ export async function askJudges(
 const maySleep = ({ gpu_group, lifecycle }: ModelConfig): boolean =>
   gpu_group !== undefined || lifecycle !== undefined
 
-/** Steps that ask a model the same question count once. A step that reads earlier steps cannot be asked without them. */
-function questionsOf(
-  plans: Iterable<Plan>,
-  { sample, isPlain }: { readonly sample: Sample; readonly isPlain: boolean },
-): readonly Question[] {
+/** A step that reads earlier steps cannot be asked without them, and one that compares answers not about a single one. */
+const needsMore = (step: PlanStep): boolean =>
+  (step.kind !== 'model' && step.kind !== 'questions') || step.critique || step.after.length > 0
+
+/** The questions that only a whole run of their reward asks. */
+const laterQuestions = (plans: Iterable<Plan>): UnaskedJudge[] =>
+  [...plans].flatMap(({ name, steps }) =>
+    steps.filter(needsMore).flatMap((step) =>
+      askedModels(step).map((model) => ({
+        model,
+        why: `not asked the question of ${name}, step ${step.name}, which needs other steps or several answers: 'reward-gateway score' asks it`,
+      })),
+    ),
+  )
+
+/** Steps that ask a model the same question count once. */
+function questionsOf(plans: Iterable<Plan>, { samples, isPlain }: GivenRows): readonly Question[] {
   const questions = new Map<string, Question>()
   for (const plan of plans)
     for (const step of plan.steps) {
-      if (step.kind !== 'model' || step.critique || step.after.length > 0) continue
+      if (needsMore(step)) continue
       const known = isPlain ? shippedProbes[step.function.name]?.[0]?.sample : undefined
       for (const model of askedModels(step)) {
         const key = `${model}\n${step.identity}\n${JSON.stringify(step.sampling ?? null)}`
-        if (!questions.has(key)) questions.set(key, { plan, step, sample: known ?? sample, model })
+        if (!questions.has(key)) questions.set(key, { plan, step, samples: known ? [known] : samples, model })
       }
     }
   return [...questions.values()]

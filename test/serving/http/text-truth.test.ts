@@ -111,15 +111,32 @@ t.test('a text that would have to be guessed or rounded is refused with its reas
     '{"a": -Infinity}': /as JSON: it holds NaN/,
     '{"a": 1e999}': /too large/,
     '{"a": 1, "a": 2}': /as JSON: it names a key twice/,
-    '{"b": [': /^bad_sample: ground_truth: Invalid input: expected object, received string$/,
-    '': /^bad_sample: ground_truth: Invalid input/,
-    None: /^bad_sample: ground_truth: Invalid input/,
-    null: /as JSON: Invalid input: expected object, received null/,
-    '"{}"': /as JSON: Invalid input: expected object, received string/,
+    '{"b": [': /^bad_sample: ground_truth: expected object, received string$/,
+    '': /^bad_sample: ground_truth: expected object/,
+    None: /^bad_sample: ground_truth: expected object/,
+    null: /as JSON: expected object, received null/,
+    '"{}"': /as JSON: expected object, received string/,
   }
   for (const [text, reason] of Object.entries(refused)) t.match(read(object, text), reason, text)
-  t.match(read(z.object({ a: z.object({ b: z.number() }) }), '{"a": {"b": "x"}}'), /as JSON: a: b: .*number/)
+  t.match(read(z.object({ a: z.object({ b: z.number() }) }), '{"a": {"b": "x"}}'), /as JSON: a\.b: .*number/)
 })
+
+t.test(
+  'a missing truth, and one of none of several types, is told without words that say nothing',
+  async (t) => {
+    const several = z.union([z.string(), z.number(), z.array(z.string()).min(1)])
+    for (const [schema, sent, said] of [
+      [several, null, 'ground_truth: the row has none; expected string or number or array'],
+      [several, true, 'ground_truth: expected string or number or array'],
+      [several, [1], 'ground_truth: [0]: expected string, received number'],
+      [z.object({ a: z.number() }), null, 'ground_truth: the row has none; expected object'],
+      [z.object({ a: several }), { a: {} }, 'ground_truth: a: expected string or number or array'],
+      [z.unknown().refine((value) => value === 1), 2, "ground_truth: the function's schema refuses it"],
+      [z.string().refine((text) => text === 'x', 'must be x'), 'y', 'ground_truth: must be x'],
+    ] as const)
+      t.equal(read(schema, sent), `bad_sample: ${said}`)
+  },
+)
 
 t.test('only the scores of rows whose truth was a text are flagged (M37)', async (t) => {
   const group = defineGroupRule({

@@ -11,7 +11,6 @@ import {
 } from '../../../contract/index.ts'
 import { QuestionError } from '../../../contract/prompt.ts'
 import { shownSample } from '../../../contract/rollout.ts'
-import type { Problem } from '../../../core/errors.ts'
 import type { Json } from '../../../core/sample/sample.ts'
 import { type JsonValue, readJson } from '../../../grading/json/json.ts'
 import type { CallResult, CallRow } from '../function-host.ts'
@@ -28,6 +27,7 @@ import {
 import { errorPlace, errorText } from './error-text.ts'
 import type { Loaded } from './load.ts'
 import { noCall, questionsAnswer, verdicts } from './run-questions.ts'
+import { problemsOf } from './schema-problems.ts'
 
 type CallJob = Extract<FunctionJob, { type: 'call' }>
 
@@ -161,9 +161,13 @@ function rowOf(
     const reasons = problemsOf(parsed.error).map(({ path, message }) =>
       path ? `${path}: ${message}` : message,
     )
-    if (sample.groundTruth === null) reasons.unshift('the row has none')
+    const isAbsent = sample.groundTruth === null
+    if (isAbsent) reasons.unshift('the row has none')
     if (said) reasons.push(`as JSON: ${said.problem}`)
-    throw new ContractViolation(`ground_truth${where}: ${reasons.join('; ').slice(0, 500)}`, 'bad_sample')
+    throw new ContractViolation(
+      `ground_truth${where}: ${(isAbsent ? reasons.map(withoutNull) : reasons).join('; ').slice(0, 500)}`,
+      'bad_sample',
+    )
   }
   const { options } = binding
   if (isOwn) return { sample, truth, options, earlier }
@@ -174,6 +178,8 @@ function rowOf(
     earlier: freeze(earlier),
   })
 }
+
+const withoutNull = (reason: string): string => reason.replace(/, received null$/, '')
 
 function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], binding: Binding): CallResult {
   const [row, other] = rows as [Row, Row]
@@ -264,11 +270,6 @@ export function bind(fn: RewardFunction, text: string): JobResult {
   }
 }
 
-/** One problem for each issue: the path, and zod's message. */
-function problemsOf(error: z.ZodError): Problem[] {
-  return error.issues.map(({ path, message }) => ({ path: z.core.toDotPath(path), message }))
-}
-
 /** Either end may be infinite. */
 const isRange = (low: unknown, high: unknown): boolean =>
   typeof low === 'number' && typeof high === 'number' && low <= high
@@ -305,8 +306,8 @@ function textTruth(schema: ZodType, sent: Json): TextTruth | null {
   if (problem !== null) return { problem }
   const said = schema.safeParse(plain(reading.value))
   if (said.success) return { truth: said.data }
-  const [issue] = said.error.issues
-  return { problem: [...(issue?.path ?? []), issue?.message].map(String).join(': ') }
+  const [first] = problemsOf(said.error)
+  return { problem: [first?.path, first?.message].filter(Boolean).join(': ') }
 }
 
 /** Why a double cannot hold the value exactly; null: it can. */

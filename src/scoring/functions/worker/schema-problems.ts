@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import type { Problem } from '../../../core/errors.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** What a schema of a function's author finds wrong: a problem for each issue, with its path. Never quotes the value. */
+export function problemsOf({ issues }: z.ZodError): Problem[] {
+  return issues
+    .flatMap(meant)
+    .map((issue) => ({ path: z.core.toDotPath([...issue.path]), message: messageOf(issue) }))
+}
+
+/** The issues of the union's alternative that has the value's type, if there is one: the author of the row meant that one. */
+function meant(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const inner = issue.errors.find(
+    (issues) => !issues.some(({ code, path }) => path.length === 0 && isOfType(code)),
+  )
+  if (!inner || inner.length === 0) return [issue]
+  return inner.flatMap((one) => meant({ ...one, path: [...issue.path, ...one.path] }))
+}
+
+const isOfType = (code: Issue['code']): boolean => code === 'invalid_type' || code === 'invalid_union'
+
+/** Zod's message without the words that hold for every issue; for a union, the types that it takes. */
+function messageOf(issue: Issue): string {
+  const { message } = issue
+  if (message !== noise) return message.startsWith(`${noise}: `) ? message.slice(noise.length + 2) : message
+  const expected = issue.code === 'invalid_union' ? issue.errors.flatMap(typesOf) : []
+  return expected.length === 0
+    ? "the function's schema refuses it"
+    : `expected ${[...new Set(expected)].join(' or ')}`
+}
+
+const noise = 'Invalid input'
+
+const typesOf = (issues: readonly Issue[]): string[] =>
+  issues.flatMap((issue) =>
+    issue.code === 'invalid_type'
+      ? [issue.expected]
+      : issue.code === 'invalid_union'
+        ? issue.errors.flatMap((inner) => typesOf(inner))
+        : [],
+  )
