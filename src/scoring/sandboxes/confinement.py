@@ -14,6 +14,8 @@ import struct
 import sys
 
 NOBODY = 65534
+# Threads of a program. A thread costs memory of the kernel, and a number of which a machine has some ten thousand.
+MOST_THREADS = 256
 # The descriptor of Landlock's rules, out of the way of those that a case uses.
 RULES_FD = 200
 
@@ -46,11 +48,7 @@ def devices():
 
 def enter_namespaces(files, own_fds):
     """Becomes the first process of new namespaces; the process that called waits for it and ends as it ends."""
-    uid, gid = os.getuid(), os.getgid()
-    call(libc.unshare(NEW_ALL), "unshare")
-    for name, text in (("setgroups", "deny"), ("uid_map", f"65534 {uid} 1"), ("gid_map", f"65534 {gid} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+    enter_user_namespace()
     told, tell = os.pipe()
     child = os.fork()
     if child:
@@ -73,6 +71,36 @@ def enter_namespaces(files, own_fds):
     os.close(told)
 
 
+def enter_user_namespace():
+    """Root stays root in it, and can become the user nobody, whose threads are counted. Others, and a root of few rights, are nobody."""
+    pid, uid, gid = os.getpid(), os.getuid(), os.getgid()
+    wait, go = os.pipe()
+    helper = os.fork() if uid == 0 else None
+    if helper == 0:
+        os.close(go)
+        os.read(wait, 1)
+        try:
+            write_maps(pid, (f"0 0 1\n{NOBODY} {NOBODY} 1",) * 2)
+        finally:
+            os._exit(1)
+    try:
+        call(libc.unshare(NEW_ALL), "unshare")
+    finally:
+        os.close(wait)
+        os.close(go)
+        if helper:
+            os.waitpid(helper, 0)
+    if os.getuid() != 0:
+        write_maps(pid, (f"{NOBODY} {uid} 1", f"{NOBODY} {gid} 1"), "deny")
+    os.umask(0o022)
+
+
+def write_maps(pid, maps, groups="allow"):
+    for name, text in (("setgroups", groups), ("uid_map", maps[0]), ("gid_map", maps[1])):
+        with open(f"/proc/{pid}/{name}", "w") as file:
+            file.write(text)
+
+
 def mount(source, target, kind, flags, data=None):
     text = [part and part.encode() for part in (source, target, kind, data)]
     call(libc.mount(text[0], text[1], text[2], ctypes.c_ulong(flags), text[3]), f"mount {target}")
@@ -93,7 +121,7 @@ def change_root(files):
     if files.compiles:
         # For compilers. Landlock keeps programs out.
         os.makedirs(root + "/tmp")
-        mount("tmpfs", root + "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=512m,mode=700")
+        mount("tmpfs", root + "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=512m,mode=711")
     os.chdir(root)
     call(libc.syscall(PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
     call(libc.umount2(b".", MNT_DETACH), "umount")
@@ -275,7 +303,10 @@ class Confinement:
         self.own_bytes = own_bytes
         self.files = files
         # An interpreter in root's home, say, can be read by root only. Landlock keeps all else closed.
-        self.becomes_nobody = level != "none" and os.getuid() == 0 and files.is_public
+        self.becomes_nobody = level != "none" and os.getuid() == 0 and files.is_public()
+        # A namespace of users counts its own threads. Elsewhere the kernel counts those of all processes of a user, so a
+        # template looks how many its case has.
+        self.counts_threads, self.watches_threads = level == "namespaces", level == "landlock"
         self.rules, self.filter = None, None
         if level != "none":
             rules = landlock_rules(files.parts_of(files.of_python))
@@ -299,6 +330,8 @@ class Confinement:
         wanted = [(resource.RLIMIT_AS, memory, memory), (resource.RLIMIT_CPU, cpu, cpu + 1)]
         if self.level != "none":
             wanted.append((resource.RLIMIT_FSIZE, 0, 0))
+        if self.counts_threads:
+            wanted.append((resource.RLIMIT_NPROC, MOST_THREADS, MOST_THREADS))
         return [(name, lowered(name, soft, hard)) for name, soft, hard in wanted]
 
     def enter(self, limits, set_limit=resource.setrlimit):

@@ -30,10 +30,13 @@ class ReadableFiles:
         folders = TOOL_FOLDERS if self.compiles else []
         self.all = outermost([*self.of_python, *self.of_node, *self.of_compiler, *folders])
         self.hidden = [folder for path in self.all for folder in packages_below(path)]
-        self.is_public = all(map(is_public, self.all))
         # A file has the names that it has in the machine.
         names = [*sys.path, *LOADERS, *LIBRARY_FOLDERS, *folders]
         self.links = [link for name in names for link in links_to(name)]
+
+    def is_public(self):
+        """Whether any user may read them, by the paths that lead to them now."""
+        return all(map(is_public, self.all))
 
     def parts_of(self, paths):
         """(path, whether what lies below it is readable) without the packages, which in namespaces are not there anyway."""

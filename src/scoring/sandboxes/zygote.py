@@ -48,6 +48,7 @@ COMPILER_BYTES = 1 << 30
 RECURSION = 600_000  # as verl's prime_code sets it
 STACK = 512 << 20
 STDERR_KEPT = 4_096
+THREADS_COUNTED_S = 0.02
 
 # Exit codes by which a case tells how it ended. A program can end with them too, which makes it fail by another name.
 EXCEPTION, NO_MEMORY, MISSING = 241, 242, 243
@@ -176,14 +177,21 @@ def watch(child, stdout, stderr, result, program, started):
     for fd in (*kept, exit_fd):
         poll.register(fd, select.POLLIN)
     deadline = started + program.wall_s
-    broken, gone = None, False
+    broken, gone, counted = None, False, started
+    pause = THREADS_COUNTED_S if program.confinement.watches_threads else program.wall_s
     while broken is None:
-        left = deadline - time.monotonic()
+        now = time.monotonic()
+        left = deadline - now
         if left <= 0 and not gone:
             broken = "time"
             break
+        if now - counted > pause:
+            counted = now
+            if threads_of(child) > confining.MOST_THREADS:
+                broken, kept[stderr] = "signal", bytearray(b"too many threads")
+                break
         # What is there when it has gone is read; a process that it left behind, unconfined, may still write.
-        ready = poll.poll(0 if gone else left * 1000) if left > -1 else []
+        ready = poll.poll(0 if gone else min(left, pause + 0.001) * 1000) if left > -1 else []
         if gone and not ready:
             break
         for fd, _ in ready:
@@ -205,6 +213,14 @@ def watch(child, stdout, stderr, result, program, started):
     _, status, usage = os.wait4(child, 0)
     value = kept[result] if result is not None else None
     return outcome(broken, status, usage, kept[stdout], kept[stderr], value, program, time.monotonic() - started)
+
+
+def threads_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[17])
+    except OSError:
+        return 0
 
 
 def outcome(broken, status, usage, stdout, stderr, result, program, wall, quote=json.encoder.encode_basestring_ascii):
@@ -298,8 +314,9 @@ def serve_program(message, confinement, compiled):
     """
     if message is None:
         return False
-    libc.prctl(PR_SET_PDEATHSIG, KILL_SIGNAL, 0, 0, 0)
     confinement.enter_template()
+    # A change of the user ends it.
+    libc.prctl(PR_SET_PDEATHSIG, KILL_SIGNAL, 0, 0, 0)
     if "language" in message:
         return serve_native(message, compiled)
     _, most_memory = resource.getrlimit(resource.RLIMIT_AS)
@@ -407,6 +424,9 @@ def probe(confinement):
     if works["ended"] != "ok" or works["stdout"] != "42\n":
         raise OSError(f"a program does not run when confined ({works['ended']} {works['code']}: {works['stderr'][-200:]})")
     listener.close()
+    if run("import threading\nthreading.Thread(target=print).start()", "")["ended"] != "ok":
+        # A kernel before 5.14, where the user has many processes elsewhere.
+        confinement.counts_threads = False
     return open_doors
 
 

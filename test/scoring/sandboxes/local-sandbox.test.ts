@@ -276,6 +276,29 @@ t.test('an interpreter finds its own library at every level', { skip }, async (t
   }
 })
 
+t.test('a program starts threads, and not so many that the machine runs out of them', { skip }, async (t) => {
+  const folder = t.testdir({ python3: inContainer })
+  chmodSync(join(folder, 'python3'), 0o755)
+  const threads = (count: number) => `import _thread, threading, time
+threading.stack_size(65536)
+for _ in range(${count}): _thread.start_new_thread(time.sleep, (2,))
+time.sleep(0.3)
+print("started", flush=True)
+__import__("os")._exit(0)`
+  const more = { limits: { ...limits, memoryMb: 2048 } }
+  const one: ProgramCase = { stdin: '', expected: { stdout: 'started' } }
+  for (const config of [{}, { python: join(folder, 'python3') }]) {
+    const sandbox = open(config)
+    if (!(await sandbox.open().catch(() => null))) continue
+    const started = async (count: number) =>
+      (await run(sandbox, threads(count), [one], more)).cases[0]?.passed
+    const how = sandbox.snapshot().confinement?.text ?? ''
+    t.same([await started(100), await started(400)], [true, false], how)
+  }
+  const unconfined = open({ isolation: 'unconfined' })
+  t.equal((await run(unconfined, threads(400), [one], more)).cases[0]?.passed, true)
+})
+
 t.test('without confinement the same programs reach it, so the test can fail', { skip }, async (t) => {
   const unconfined = open({ isolation: 'unconfined' })
   for (const [what, program] of Object.entries(escapes))
