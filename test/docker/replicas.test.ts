@@ -1,8 +1,12 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { startSimulatedServer } from '../../src/simulator/server.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { fixtureFunctions } from '../support/gateway.ts'
 import { Replica, startBalancer, startHaproxy, withoutHaproxy } from '../support/replicas.ts'
+import { until } from '../support/simulated.ts'
 
 /** Trainers a proxy, each with one sample under way; more for a figure than for a test. */
 const load = Number(process.env.LOAD ?? 2)
@@ -107,6 +111,35 @@ t.test('two replicas behind one address', async (t) => {
     t.strictSame(wrong, [], `of ${serial} samples`)
     t.equal(judge.stats().sequences.finished, serial, 'each was judged once')
     t.comment(`${serial} samples behind ${proxies.length} proxies`)
+  })
+
+  await t.test('what a killed replica was asked is asked again', { skip: withoutHaproxy }, async (t) => {
+    const haproxy = new URL(proxies[1] ?? '')
+    const sockets = await Promise.all(
+      [0, 1, 2, 3].map(async (id) => {
+        const socket = connect(Number(haproxy.port), haproxy.hostname)
+        const body = JSON.stringify({
+          reward: 'judged',
+          samples: [{ id: `${id}`, response: `1 killed ${id}` }],
+        })
+        const fields = ['host: x', 'content-type: application/json', 'connection: close']
+        await once(socket, 'connect')
+        // Python's clients send headers and body apart too.
+        socket.write(
+          ['POST /v1/score HTTP/1.1', ...fields, `content-length: ${body.length}`, '', ''].join('\r\n'),
+        )
+        return { socket, body }
+      }),
+    )
+    // An answer that HAProxy gives after it read the headers.
+    await (await fetch(new URL('/livez', haproxy))).text()
+    const answers = sockets.map(({ socket, body }) => {
+      socket.write(body)
+      return text(socket)
+    })
+    await until(() => judge.stats().running === sockets.length)
+    await replicas[0]?.kill()
+    for (const answer of await Promise.all(answers)) t.match(answer, /^HTTP\/1\.1 200 .*"reward":1,/s)
   })
   await Promise.all(replicas.map((replica) => replica.stop()))
 })

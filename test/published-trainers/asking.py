@@ -49,7 +49,7 @@ def asked(name: str) -> None:
         case = json.loads(line)
         paused, is_short = 0.0, case["is_short"]
         try:
-            found = {"value": call(case["url"], case["reward"], case["truth"])}
+            found = {"value": call(case["url"], case["reward"], case["truth"], case.get("said", ANSWER))}
         except Exception as error:
             found = {"raised": type(error).__name__}
         # Ray's driver pauses too, for its workers.

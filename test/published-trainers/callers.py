@@ -1,4 +1,4 @@
-"""One rollout through each trainer's own reward code: a right answer, with or without the ground truth. A function
+"""One rollout through each trainer's own reward code: an answer, with or without the ground truth. A function
 returns what the trainer would train with, as its code has it. One trainer a process, because some need stand-ins for
 modules of others."""
 
@@ -17,10 +17,8 @@ from published import absent, cloned, empty, published
 
 QUESTION, ANSWER = "2+2?", "4"
 PROMPT = [{"role": "user", "content": QUESTION}]
-SAID = [{"role": "assistant", "content": ANSWER}]
-
-Call = Callable[[str, str, str | None], Any]
-"""Takes the gateway's address, the reward and the ground truth."""
+Call = Callable[[str, str, str | None, str], Any]
+"""Takes the gateway's address, the reward, the ground truth and the policy's answer."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,10 @@ class Caller:
     """What of the trainer does not run here. Not what only its other parts import."""
     package: str = ""
     clone: str = ""
+
+
+def turn(said: str) -> list[dict[str, str]]:
+    return [{"role": "assistant", "content": said}]
 
 
 def environment(url: str, reward: str) -> None:
@@ -55,8 +57,8 @@ def ended(work: Any) -> Any:
 def openrlhf() -> Call:
     from test_openrlhf import rewarded
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
-        found = rewarded(url, ANSWER, truth or "", reward)["reward"]
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
+        found = rewarded(url, said, truth or "", reward)["reward"]
         return found and found[0]
 
     return call
@@ -68,7 +70,7 @@ def _rm_hub(name: str) -> Call:
     rm_hub = importlib.import_module(f"{name}.rollout.rm_hub")
     sample_type = importlib.import_module(f"{name}.utils.types").Sample
 
-    def call(url: str, reward: str, truth: str | None, path: str | None = None) -> Any:
+    def call(url: str, reward: str, truth: str | None, said: str, path: str | None = None) -> Any:
         args = SimpleNamespace(rm_url=f"{url}/wire/slime/{reward}", rm_type="remote_rm", custom_rm_path=path)
         if path:
             environment(url, reward)
@@ -76,7 +78,7 @@ def _rm_hub(name: str) -> Call:
 
         async def one() -> Any:
             try:
-                return await rm_hub.async_rm(args, sample_type(prompt=PROMPT, response=ANSWER, label=truth))
+                return await rm_hub.async_rm(args, sample_type(prompt=PROMPT, response=said, label=truth))
             finally:
                 session = getattr(rm_hub, "_shared_session", None)
                 if session:
@@ -97,16 +99,16 @@ def miles() -> Call:
 
 def slime_client() -> Call:
     hub: Any = _rm_hub("slime")
-    return lambda url, reward, truth: hub(url, reward, truth, "reward_gateway_client.slime.reward")
+    return lambda url, reward, truth, said: hub(url, reward, truth, said, "reward_gateway_client.slime.reward")
 
 
 def llama_factory() -> Call:
     from test_llama_factory import asked
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
         # It sends no ground truth. The gateway looks it up by the question.
         question = {ANSWER: QUESTION, None: "9+9?"}.get(truth, "3+3?")
-        return asked(url, reward, (question, ANSWER))[0]
+        return asked(url, reward, (question, said))[0]
 
     return call
 
@@ -117,12 +119,12 @@ def axolotl() -> Call:
     sys.modules["axolotl.utils.logging"].get_logger = __import__("logging").getLogger  # type: ignore[attr-defined]
     rewards = published("axolotl.integrations.nemo_gym.rewards", "axolotl.integrations.nemo_gym")
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
         verify = {"math": f"{url}/wire/axolotl/{reward}/verify"}
         function = rewards.create_nemo_gym_reward_fn({}, verify)
         extra = {"expected_answer": truth}
         refs = [{"name": "math"}]
-        return float(function([SAID], prompts=[PROMPT], resources_server_ref=refs, verify_extra=[extra])[0])
+        return float(function([turn(said)], prompts=[PROMPT], resources_server_ref=refs, verify_extra=[extra])[0])
 
     return call
 
@@ -133,11 +135,11 @@ def nemo_gym() -> Call:
 
     client = importlib.import_module("reward_gateway_client.nemo_gym")
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
         place = {"name": "gateway", "host": "127.0.0.1", "port": 1, "entrypoint": "app.py", "domain": "other"}
         config = client.RewardGatewayConfig(**place, gateway_url=url, reward=reward)
         app = client.RewardGatewayServer.model_construct(config=config).setup_webserver()
-        part = {"type": "output_text", "text": ANSWER, "annotations": []}
+        part = {"type": "output_text", "text": said, "annotations": []}
         output = [{"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [part]}]
         response = {"id": "r", "created_at": 0, "model": "m", "object": "response", "output": output}
         response |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
@@ -145,8 +147,8 @@ def nemo_gym() -> Call:
         answer = TestClient(app).post("/verify", json=row)
         if answer.status_code != 200:
             return f"status {answer.status_code}"
-        said = answer.json()
-        return f"masked, `{said['_ng_failure_class']}`" if said["mask_sample"] else said["reward"]
+        found = answer.json()
+        return f"masked, `{found['_ng_failure_class']}`" if found["mask_sample"] else found["reward"]
 
     return call
 
@@ -156,10 +158,10 @@ def open_instruct() -> Call:
 
     verifiers = opened()
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
         # It sends no prompt. Only the label can carry the question of a judge.
         label = {"ground_truth": truth, "rm_prompt": QUESTION} if truth else None
-        return score(verifiers, f"{url}/wire/open-instruct/{reward}", ANSWER, label)
+        return score(verifiers, f"{url}/wire/open-instruct/{reward}", said, label)
 
     return call
 
@@ -174,12 +176,16 @@ def _eval_protocol() -> Any:
 
 def eval_protocol() -> Call:
     function = _eval_protocol()
-    return lambda url, reward, truth: function(url, reward)(messages=[*PROMPT, *SAID], ground_truth=truth).score
+    return lambda url, reward, truth, said: (
+        function(url, reward)(messages=[*PROMPT, *turn(said)], ground_truth=truth).score
+    )
 
 
 def eval_protocol_trl() -> Call:
     function = _eval_protocol()
-    return lambda url, reward, truth: function(url, reward).get_trl_adapter()([PROMPT], [ANSWER], solution=[truth])[0]
+    return lambda url, reward, truth, said: function(url, reward).get_trl_adapter()([PROMPT], [said], solution=[truth])[
+        0
+    ]
 
 
 def ms_swift() -> Call:
@@ -187,10 +193,10 @@ def ms_swift() -> Call:
 
     grpo = importlib.import_module("swift.rl_core.grpo_algorithm")
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
         environment(url, reward)
         gateway = importlib.import_module("reward_gateway_client.swift").Gateway
-        row = {"messages": [*PROMPT, *SAID], **({"solution": truth} if truth else {})}
+        row = {"messages": [*PROMPT, *turn(said)], **({"solution": truth} if truth else {})}
         scored = grpo.score_completions(
             [grpo.GRPOSample.from_row(row)], [gateway()], [None], False, torch.device("cpu")
         )
@@ -214,11 +220,11 @@ def easyr1() -> Call:
     code = folder / "reward.py"
     code.write_text("from reward_gateway_client.easyr1 import REWARD_NAME, REWARD_TYPE, compute_score\n")
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
         from reward_gateway_client.easyr1 import carrying_prompt
 
         tokens = tiny.tokenizer()
-        responses = torch.tensor([tokens(ANSWER)["input_ids"]])
+        responses = torch.tensor([tokens(said)["input_ids"]])
         config = SimpleNamespace(
             reward_function=str(code),
             reward_function_name="compute_score",
@@ -243,9 +249,9 @@ def areal() -> Call:
 
     rlvr.ModelRequest = lambda **fields: SimpleNamespace(**fields)  # type: ignore[assignment]
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
         environment(url, reward)
-        return ended(rewarded(ANSWER, truth))
+        return ended(rewarded(said, truth))
 
     return call
 
@@ -260,16 +266,16 @@ def verifiers() -> Call:
     class Data(task.TaskData):
         answer: str | None = None
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
         environment(url, reward)
         rewards = {"gateway": {"fn": "reward_gateway_client.verifiers:score"}}
         solved = task.Task(Data(prompt=QUESTION, answer=truth), task.TaskConfig.model_validate({"rewards": rewards}))
         asked = node(parent=None, message=types.UserMessage(content=QUESTION), sampled=False)
-        said = node(parent=0, message=types.AssistantMessage(content=ANSWER), sampled=True)
+        told = node(parent=0, message=types.AssistantMessage(content=said), sampled=True)
         empties = {"rewards": {}, "metrics": {}, "calls": [], "mm_token_type_id_map": {}}
         found = trace.Trace.model_construct(
             task=trace.TraceTask.model_construct(type="Task", data=solved.data),
-            nodes=[asked, said],
+            nodes=[asked, told],
             root_reply=None,
             stop_condition=None,
             **empties,
@@ -288,12 +294,12 @@ def _verl(settings: str) -> Call:
 
     folder = tiny.saved(Path(tempfile.mkdtemp()))
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
         # The actors of a reward loop have names of their own only in a cluster of their own.
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
         try:
             loop = test_verl.reward_loop(getattr(test_verl, settings), url, folder, reward)
-            scored = loop.compute_rm_score(test_verl.rollouts([ANSWER], truth))
+            scored = loop.compute_rm_score(test_verl.rollouts([said], truth))
             return float(scored.batch["rm_scores"].sum())
         finally:
             ray.shutdown()
@@ -312,8 +318,8 @@ def verl_manager() -> Call:
 def trl() -> Call:
     from test_trl import rewards
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
-        return rewards(Path(tempfile.mkdtemp()), url, [ANSWER, ANSWER], truth, reward=reward)[0][0].item()
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
+        return rewards(Path(tempfile.mkdtemp()), url, [said, said], truth, reward=reward)[0][0].item()
 
     return call
 
@@ -321,19 +327,19 @@ def trl() -> Call:
 def skyrl() -> Call:
     from test_skyrl import stepped
 
-    return lambda url, reward, truth: stepped(url, ANSWER, truth, reward)[0]["reward"]
+    return lambda url, reward, truth, said: stepped(url, said, truth, reward)[0]["reward"]
 
 
 def rllm() -> Call:
     from test_rllm import rewarded
 
-    return lambda url, reward, truth: rewarded(url, reward, ANSWER, truth)
+    return lambda url, reward, truth, said: rewarded(url, reward, said, truth)
 
 
 def tinker() -> Call:
     from test_tinker import rewarded
 
-    return lambda url, reward, truth: rewarded(url, reward, ANSWER, truth)
+    return lambda url, reward, truth, said: rewarded(url, reward, said, truth)
 
 
 def ray_data() -> Call:
@@ -342,8 +348,8 @@ def ray_data() -> Call:
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
 
-    def call(url: str, reward: str, truth: str | None) -> Any:
-        rows = [{"prompt": QUESTION, "response": ANSWER, **({"answer": truth} if truth else {})}]
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
+        rows = [{"prompt": QUESTION, "response": said, **({"answer": truth} if truth else {})}]
         (row,) = score_dataset(ray.data.from_items(rows), url, reward, concurrency=1).take_all()
         return row["reward"] if row["valid"] else f"null, `{row['failure_kind']}`"
 

@@ -45,6 +45,11 @@ class Served:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
+    def kill(self) -> None:
+        """Without notice."""
+        self._process.kill()
+        self._process.wait()
+
     def metric(self, name: str, **labels: str) -> float:
         """The sum of the series of this name that have these labels."""
         with urllib.request.urlopen(f"{self.url}/metrics") as answer:

@@ -40,6 +40,15 @@ export class Replica {
     this.#child.kill('SIGTERM')
     return (await exited)[0]
   }
+
+  /** SIGKILL. */
+  async kill(): Promise<void> {
+    if (!this.#child) return
+    const exited = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await exited
+    this.#child = null
+  }
 }
 
 /** Sends each request to the next port, and again to another where none listens, none answers, or one is ending. */

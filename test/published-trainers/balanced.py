@@ -1,0 +1,73 @@
+"""Two gateways behind the shipped HAProxy configuration, and a judge that takes a while."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from served import HERE, ROOT, Served
+
+
+class Balanced:
+    """Opened by `opened`."""
+
+    def __init__(self, url: str, replicas: list[Served]) -> None:
+        self.url = url
+        self.replicas = replicas
+
+    def wait_for(self, replica: Served) -> None:
+        """Until HAProxy sends requests to it."""
+        name = f"gateway-{self.replicas.index(replica)}"
+        while True:
+            with urllib.request.urlopen(f"{self.url}/livez") as answer:
+                if answer.headers["x-reward-gateway-replica"] == name:
+                    return
+
+
+@contextmanager
+def opened(latency_ms: int = 200) -> Iterator[Balanced]:
+    if shutil.which("haproxy") is None:
+        pytest.skip("haproxy is not installed (apt-get install haproxy)")
+    ended: list[subprocess.Popen[str]] = []
+    replicas: list[Served] = []
+    try:
+        judge = ["simulate", "--model", "judge", "--policy", "constant", "--constant", "1"]
+        judge += ["--latency-median-ms", str(latency_ms), "--max-model-len", "1000000"]
+        ended.append(
+            subprocess.Popen(["node", str(ROOT / "dist/src/cli/main.js"), *judge], stdout=subprocess.PIPE, text=True)
+        )
+        assert ended[0].stdout is not None
+        environment = {"JUDGE": ended[0].stdout.readline().split()[-1]}
+        replicas.extend(Served(HERE / "balanced-configs", environment) for _ in range(2))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            bind = f"127.0.0.1:{probe.getsockname()[1]}"
+        addresses = {f"GATEWAY_{at}": f"127.0.0.1:{replica.port}" for at, replica in enumerate(replicas)}
+        command = ["haproxy", "-db", "-f", str(ROOT / "docker/haproxy/haproxy.cfg")]
+        proxy = subprocess.Popen(command, env={**os.environ, "BIND": bind, **addresses}, text=True)
+        ended.append(proxy)
+        _wait(f"http://{bind}/readyz", proxy)
+        yield Balanced(f"http://{bind}", replicas)
+    finally:
+        for replica in replicas:
+            replica.stop()
+        for process in reversed(ended):
+            process.terminate()
+            process.wait()
+
+
+def _wait(url: str, process: "subprocess.Popen[str]") -> None:
+    while process.poll() is None:
+        try:
+            with urllib.request.urlopen(url):
+                return
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.05)
+    raise RuntimeError(f"haproxy ended with {process.returncode}")
