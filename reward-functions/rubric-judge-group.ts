@@ -15,6 +15,7 @@ import {
   batchVerdicts,
   type Criterion,
   type CriterionFound,
+  criterionLabel,
   repliesTo,
   rubricOf,
   rubricScore,
@@ -102,9 +103,11 @@ export default defineGroupQuestionsReward({
     )
     return {
       about,
-      questions: sharedCriteria(rows).map((criterion) => {
-        const levels = (criterion.levels ?? []).map((_level, at) => `\nLevel ${at}:\n{level_${at}}`).join('')
-        const texts = (criterion.levels ?? []).map((level, at) => [`level_${at}`, level] as const)
+      questions: sharedCriteria(rows).map((criterion, at) => {
+        const levels = (criterion.levels ?? [])
+          .map((_level, rank) => `\nLevel ${rank}:\n{level_${rank}}`)
+          .join('')
+        const texts = (criterion.levels ?? []).map((level, rank) => [`level_${rank}`, level] as const)
         const form = `Reply with one JSON object with exactly the keys a1 to a${rows.length}, and for each of them one of ${replyWords(criterion)}, from worst to best.`
         return {
           question: fill(
@@ -119,6 +122,7 @@ export default defineGroupQuestionsReward({
             ),
           },
           scores: rows.length,
+          names: [criterionLabel(criterion, at, first.options.tags)],
         }
       }),
     }

@@ -19,6 +19,7 @@ import {
   type Criterion,
   type CriterionFound,
   type CriterionVerdict,
+  criterionLabel,
   gradeIn,
   grades,
   type PublishedJudge,
@@ -300,14 +301,19 @@ export default defineQuestionsReward({
     const batches = code ? publishedBatches(row, code) : []
     const criteria = code ? [] : criteriaOf(row)
     const about = judgePrompt(template, row.sample, { thinking, max_tokens })
-    if (code)
+    if (code) {
+      let asked = 0
       return {
         about,
-        questions: batches.map((asked) => {
-          const { template: own, values, reply } = publishedQuestion(asked, code)
-          return { question: fill(own, values), ...(reply && { reply }), scores: asked.length }
+        questions: batches.map((criteria) => {
+          const { template: own, values, reply } = publishedQuestion(criteria, code)
+          const names = criteria.map(() => criterionLabel({ tags: [] }, asked++, []))
+          return { question: fill(own, values), ...(reply && { reply }), scores: criteria.length, names }
         }),
       }
+    }
+    const { tags } = row.options
+    const isOverall = askOf(row.options) === 'overall'
     return {
       about,
       questions: plan(criteria, row.options).map(({ places, stage }) => ({
@@ -315,8 +321,9 @@ export default defineQuestionsReward({
           places.map((at) => criteria[at] as Criterion),
           row.options,
         ),
-        scores: askOf(row.options) === 'overall' ? 1 : places.length,
+        scores: isOverall ? 1 : places.length,
         stage,
+        ...(!isOverall && { names: places.map((at) => criterionLabel(criteria[at] as Criterion, at, tags)) }),
       })),
     }
   },

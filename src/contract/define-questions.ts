@@ -9,6 +9,7 @@ import {
   type None,
   type QuestionsReward,
 } from './define.ts'
+import type { PartAsk } from './questions.ts'
 
 /**
  * Defines a reward that asks a model several questions about each answer, and combines what they say.
@@ -39,9 +40,9 @@ import {
  * })
  * ```
  */
-export function defineQuestionsReward<T, O = None>(
-  reward: Declaration<T, O> & AsksQuestions<T, O>,
-): QuestionsReward<T, O> {
+export function defineQuestionsReward<A extends PartAsk, T, O = None>(
+  reward: Declaration<T, O> & AsksQuestions<A, T, O>,
+): QuestionsReward<A, T, O> {
   return { ...reward, ...completed('questions', reward) }
 }
 

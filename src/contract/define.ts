@@ -3,7 +3,7 @@ import type { Score } from '../core/sample/sample.ts'
 import type { AskName, Asks, Generation, Reply } from './asks.ts'
 import type { Execution, ExecutionResult } from './execution.ts'
 import type { Thinking } from './final-answer.ts'
-import type { Finding, PartQuestions } from './questions.ts'
+import type { Finding, PartAsk, PartQuestions } from './questions.ts'
 import type { Range, Row, Verdict } from './row.ts'
 
 /**
@@ -106,11 +106,11 @@ interface AsksList<A extends AskName, T, O> extends Asking<A, O> {
   rm_postprocess(answer: Asks[A]['answer'], rows: readonly Row<T, O>[]): readonly Verdict[] | null
 }
 
-export interface AsksQuestions<T, O> extends Asking<'generate', O> {
+export interface AsksQuestions<A extends PartAsk, T, O> extends Asking<A, O> {
   /** The questions about a row. A number is a verdict without a call. */
-  rm_preprocess(row: Row<T, O>): PartQuestions | number
+  rm_preprocess(row: Row<T, O>): PartQuestions<A> | number
   /** One score for each that question `at` promises. `null`: not readable; in place of all: none is. */
-  rm_postprocess(answer: Generation, row: Row<T, O>, at: number): readonly Verdict[] | null
+  rm_postprocess(answer: Asks[A]['answer'], row: Row<T, O>, at: number): readonly Verdict[] | null
   /**
    * The verdict from what was found, question by question. Also called before each later stage; `undefined` there asks
    * that stage. `null`: there is none, and the row fails for what is missing.
@@ -120,7 +120,7 @@ export interface AsksQuestions<T, O> extends Asking<'generate', O> {
 
 export interface AsksGroupQuestions<T, O> extends Asking<'generate', O> {
   /** The questions about all answers to one prompt. Their order depends on the answers only. */
-  rm_preprocess(rows: readonly Row<T, O>[]): PartQuestions
+  rm_preprocess(rows: readonly Row<T, O>[]): PartQuestions<'generate'>
   /** One score for each that question `at` promises: one a row, unless it says so. `null`: as for a row. */
   rm_postprocess(answer: Generation, rows: readonly Row<T, O>[], at: number): readonly Verdict[] | null
   /** One verdict per row. As for a row; `null` for a row: it fails for what is missing. */
@@ -149,7 +149,12 @@ export type ListReward<A extends AskName = AskName, T = unknown, O = unknown> = 
   AsksList<A, T, O>
 
 /** Asks a model several questions about each row, and combines what they say. */
-export type QuestionsReward<T = unknown, O = unknown> = Definition<'questions', T, O> & AsksQuestions<T, O>
+export type QuestionsReward<A extends PartAsk = PartAsk, T = unknown, O = unknown> = Definition<
+  'questions',
+  T,
+  O
+> &
+  AsksQuestions<A, T, O>
 /** Asks a model several questions about all answers to a prompt. */
 export type GroupQuestionsReward<T = unknown, O = unknown> = Definition<'group-questions', T, O> &
   AsksGroupQuestions<T, O>

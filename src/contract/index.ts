@@ -84,7 +84,7 @@ export {
   QuestionError,
 } from './prompt.ts'
 export { conversation, lastUserText, questionText, questionWithImages } from './question.ts'
-export type { Finding, PartQuestion, PartQuestions } from './questions.ts'
+export type { Finding, PartAsk, PartDecision, PartQuestion, PartQuestions } from './questions.ts'
 export { policyTexts, toolCallsOf, transcript, turnsOf } from './rollout.ts'
 export type { Earlier, Range, Row, Verdict } from './row.ts'
 export type { TranscriptOptions } from './shown-turn.ts'

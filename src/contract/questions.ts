@@ -2,27 +2,55 @@
 
 import type { FailureKind, Score } from '../core/sample/sample.ts'
 import type { Reply } from './asks.ts'
+import { type Decision, type DecisionQuestion, decisionTexts } from './decision.ts'
 import type { Prompt } from './prompt.ts'
 
+interface Part {
+  /** Those of a later stage are asked only while `combine` has not decided. Default: 0. */
+  readonly stage?: number
+  /**
+   * What each score is about, or all of them, for the failure of a row that lacks it: `criterion 2`. No text of the row.
+   */
+  readonly names?: readonly string[]
+}
+
 /** One of the questions. */
-export interface PartQuestion {
+export interface PartQuestion extends Part {
   /** What follows the shared beginning. */
   readonly question: Prompt
   /** Constrains the model's output. If absent: the function's `reply`. */
   readonly reply?: Reply
   /** The number of scores that its answer gives. Default: 1; over a group, one a row. */
   readonly scores?: number
-  /** Those of a later stage are asked only while `combine` has not decided. Default: 0. */
-  readonly stage?: number
 }
 
+/** One of the questions to a decision model about a text. Its answer gives one score. */
+export interface PartDecision extends Part, DecisionQuestion {}
+
+/** The tasks of which several make one reward. */
+export type PartAsk = 'generate' | 'decide'
+
 /** What rm_preprocess asks: questions that share their beginning, which servers then need to read only once. */
-export interface PartQuestions {
-  /** The shared beginning. What differs belongs into the questions, and the response into this. */
+export interface PartQuestions<A extends PartAsk = PartAsk> {
+  /** The shared beginning, or what decisions are about. What differs belongs into the questions, and the response into this. */
   readonly about: Prompt
   /** At most 1024. */
-  readonly questions: readonly PartQuestion[]
+  readonly questions: readonly (A extends 'decide' ? PartDecision : PartQuestion)[]
 }
+
+/** Whether a decision model is asked. */
+export const isPartDecision = (part: PartQuestion | PartDecision): part is PartDecision => 'as' in part
+
+/** A question as its model is asked it, with what it is about. */
+export const askedPart = (about: Prompt, part: PartQuestion | PartDecision): Prompt | Decision =>
+  isPartDecision(part) ? { about, question: part.question, as: part.as } : wholeQuestion(about, part)
+
+/** Characters of a question, without what it is about. */
+export const partLength = (part: PartQuestion | PartDecision): number =>
+  (isPartDecision(part) ? decisionTexts(part) : part.question.values).reduce(
+    (sum, { length }) => sum + length,
+    0,
+  )
 
 /** What became of one score of a question, over all votes. */
 export type Finding =

@@ -22,6 +22,7 @@ export * from './rubric/published-replies.ts'
 export * from './rubric/replies.ts'
 export {
   type Criterion,
+  criterionLabel,
   holdsRubric,
   type Rubric,
   type RubricForm,

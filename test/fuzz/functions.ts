@@ -341,6 +341,8 @@ function judgeOf(fn: RewardFunction, parts: RowParts): ((text: string) => string
           .rm_postprocess(answer(text), [built, built])
           ?.map(wrong)
           .find((said) => said !== null) ?? null
+    // Its answers are probabilities, which no text becomes.
+    if (fn.kind === 'questions' && fn.ask === 'decide') return null
     if (fn.kind === 'questions' || fn.kind === 'group-questions')
       return (text) => {
         const found = (

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import rubricDecisions from '../../reward-functions/rubric-decisions.ts'
 import rubricJudge from '../../reward-functions/rubric-judge.ts'
 import rubricJudgeGroup from '../../reward-functions/rubric-judge-group.ts'
 import type { Json, Sample } from '../../src/core/sample/sample.ts'
@@ -246,7 +247,45 @@ t.test('no criterion without a verdict counts as a number', async (t) => {
   const [failed] = await outcomesOf(gateway, 'invalid', [
     rowOf(items(['a: yes', 6], ['b: x', 4], ['c: y', 1])),
   ])
-  t.match(failed, { valid: false, failure: { detail: /2 of 3 verdicts are missing/ } })
+  t.match(failed, {
+    valid: false,
+    failure: { detail: /\(2 of 3 verdicts are missing: criterion 2, criterion 3\)$/ },
+  })
+})
+
+t.test('a row without a verdict says on which criterion, by place and tag, and quotes none', async (t) => {
+  const given = items(
+    ['secret text: yes', 6, { name: 'secret name' }],
+    ['secret text two: perhaps', 4, { name: 'secret two', tags: ['secret tag', 'style'] }],
+  )
+  const { gateway } = await rubrics(
+    t,
+    (question, seen) => asSaid(question, seen) || '{"c1": "yes", "c2": "perhaps"}',
+    {
+      each: { tags: ['style'] },
+      all: { ask: 'all' },
+      one: { ask: 'overall' },
+      verifiers: { mode: 'published', code: 'verifiers' },
+    },
+  )
+  const wanted = {
+    each: '(1 of 2 verdicts are missing: criterion 2 (style))',
+    all: '(2 of 2 verdicts are missing: criterion 1, criterion 2)',
+    one: 'reply',
+    verifiers: '(2 of 2 verdicts are missing: criterion 1, criterion 2)',
+  }
+  for (const [reward, said] of Object.entries(wanted)) {
+    const [outcome] = await outcomesOf(gateway, reward, [rowOf(given)])
+    const detail = outcome?.valid === false ? outcome.failure.detail : ''
+    t.ok(detail.endsWith(said), `${reward}: ${detail}`)
+    t.notMatch(JSON.stringify(outcome?.terms), /secret (?!name)/, 'no text of the row')
+    t.notMatch(detail, 'secret')
+  }
+  const [alone] = await outcomesOf(gateway, 'each', [rowOf(items(['only: perhaps', 1]))])
+  t.match(alone, { valid: false, failure: { detail: / \(criterion 1\)$/ } })
+  const many = items(...Array.from({ length: 12 }, (_, at) => [`c${at}: perhaps`, 1] as const))
+  const [most] = await outcomesOf(gateway, 'each', [rowOf(many)])
+  t.match(most, { valid: false, failure: { detail: /12 of 12 .*criterion 8, \.\.\.\)$/ } })
 })
 
 /** Replies to a question about several criteria, as their texts say. */
@@ -634,10 +673,12 @@ t.test('a hostile answer, rubric or reply costs near linear time', async (t) => 
   const each = rubricJudge.options.parse({})
   const about = (sample: Sample, options = each) => ({ sample, options, truth: null, earlier: {} })
   const ofGroup = { ...about(rowOf(rubric)), options: rubricJudgeGroup.options.parse({}) }
+  const decided = (sample: Sample) => ({ ...about(sample), options: rubricDecisions.options.parse({}) })
   const choices = [{ name: 'a', choices: ['no', 'yes'] }]
   const rewardkit = [{ name: 'a', form: { type: 'binary' }, negate: false }] as const
   eachNearLinear(t, {
     answer: (response) => rm_preprocess(about(rowOf(rubric, { response }))),
+    'decided answer': (response) => rubricDecisions.rm_preprocess(decided(rowOf(rubric, { response }))),
     rubric: (text) => readRubric([{ text, levels: [text, `${text}x`] }]),
     'rubric as text': (text) => rubricOf(sampleOf('', { groundTruth: `[${text}` })),
     'reply to one': (text) => rm_postprocess({ text, finishReason: 'stop' }, about(rowOf(rubric)), 0),

@@ -12,6 +12,8 @@ export type CriterionFound =
       readonly draws: number
       readonly reason?: string | undefined
       readonly panel?: Readonly<Record<string, number>> | undefined
+      /** Whether a second judge decided it. */
+      readonly escalated?: boolean
     }
   | { readonly status: 'missing' | 'unasked' }
 
@@ -137,7 +139,7 @@ function detailsOf(
     criteria: criteria.map(({ name, weight }, at) => {
       const one = found[at] ?? { status: 'missing' }
       if (one.status !== 'scored') return { name, weight, s: null, why: one.status }
-      const { score, draws, reason, panel } = one
+      const { score, draws, reason, panel, escalated = false } = one
       return {
         name,
         weight,
@@ -145,6 +147,7 @@ function detailsOf(
         draws,
         ...(reason !== undefined && { reason: reason.slice(0, most) }),
         ...(panel && { panel }),
+        ...(escalated && { escalated }),
       }
     }),
   }

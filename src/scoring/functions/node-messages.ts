@@ -1,5 +1,6 @@
 import { askNames } from '../../contract/asks.ts'
 import type { Execution, FunctionKind, PartQuestions, Range, Reply, Thinking } from '../../contract/index.ts'
+import { isPartDecision } from '../../contract/questions.ts'
 import { checkedSteps } from '../../contract/steps.ts'
 import type { FailureKind, Json, Score } from '../../core/sample/sample.ts'
 import { listOf, MalformedMessage, objectOf, textOf } from './frames.ts'
@@ -217,7 +218,9 @@ function readQuestion(
 
 function readQuestions(encoded: unknown, rows: readonly CallRow[]): PartQuestions {
   try {
-    return checkQuestions(encoded, rows, 1)
+    const { questions } = encoded as Partial<PartQuestions>
+    const isDecided = Array.isArray(questions) && questions.some(isPartDecision)
+    return checkQuestions(isDecided ? 'decide' : 'generate', encoded, rows, 1)
   } catch {
     throw new MalformedMessage('questions are malformed')
   }

@@ -8,6 +8,7 @@ import { buildRequest, mostGenerated, tokensOf } from './build-request.ts'
 import { AllAttemptsFailed, type Dispatched, type UpstreamRequest } from './dispatch/dispatch.ts'
 import type { RenderedInput } from './interface/ask.ts'
 import { CancelToken } from './interface/cancel-token.ts'
+import { ImageBody } from './interface/question-json.ts'
 import { type Load, loadOf } from './pool/capacity.ts'
 import type { ParsedReply } from './transport/reply.ts'
 import { jsonOf } from './transport/reply.ts'
@@ -52,6 +53,7 @@ interface BatcherParts {
   capacity(): Load
   /** How long a question waits for others while a batch is in flight. If none is, it is sent in this turn of the loop. */
   readonly maxWaitMs: number
+  readonly hedgesImages: boolean
   send<T>(work: UpstreamRequest<T>, stop: CancelToken): Promise<Dispatched<T>>
 }
 
@@ -126,7 +128,9 @@ export class Batcher {
     { input, request, deadline, stop, trace, watch, ...item }: Item,
   ): Promise<void> {
     try {
-      const work = buildRequest(this.#parts, { ...shared, input, request, deadline, trace, watch })
+      const { hedgesImages } = this.#parts
+      const asked = { ...shared, input, request, deadline, trace, watch, hedgesImages }
+      const work = buildRequest(this.#parts, asked)
       item.resolve(await this.#parts.send<unknown>(work, stop))
     } catch (error) {
       item.reject(error)
@@ -136,7 +140,7 @@ export class Batcher {
   /** Sends all items in one request. If it fails, it is bisected to find the bad item. Never rejects. */
   async #runAll(shared: Shared, items: readonly Item[]): Promise<void> {
     const { ask, settings, prefix } = shared
-    const { backend, headers } = this.#parts
+    const { backend, headers, hedgesImages } = this.#parts
     const { isIdempotent = true } = backend
     try {
       const inputs = items.map(({ input }) => input)
@@ -150,7 +154,7 @@ export class Batcher {
           load: loadOf(body, items.length, items.length * mostGenerated(ask, settings)),
           // A call can only belong to one trace.
           trace: items.find(({ trace }) => trace)?.trace,
-          isHedged: isIdempotent,
+          isHedged: isIdempotent && (!(body instanceof ImageBody) || hedgesImages),
           isIdempotent,
           watch: watchAll(items.map(({ watch }) => watch)),
           message: { method: 'POST', path, headers, body },

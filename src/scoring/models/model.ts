@@ -65,6 +65,7 @@ export class Model {
         tokens: Math.min(...dispatcher.pool.members.map(({ capacity: room }) => room.limits.tokens)),
       }),
       maxWaitMs: config.batch.max_wait_ms,
+      hedgesImages: config.images.hedge,
       send: (work, stop) => dispatch(dispatcher, work, stop),
     })
   }
@@ -248,7 +249,10 @@ export class Model {
   #isShared(ask: AskName, input: AskRequest['input'], settings: Settings): boolean {
     const { max_size, generate } = this.config.batch
     if (ask === 'service') return true
-    if (max_size === 1 || imagesOfInput(input).length > 0) return false
+    if (max_size === 1) return false
+    // Those about the same images share them as they share a text.
+    if (ask === 'decide') return true
+    if (imagesOfInput(input).length > 0) return false
     if (!isTextAsk(ask) || generate === true) return true
     return generate === 'auto' && isShort(ask, input as RenderedInput['generate' | 'choose'], settings)
   }

@@ -16,7 +16,7 @@ import { type Finding, Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 import { QuestionCheck, type ShownQuestion } from './questions.ts'
 import { ColumnCheck, checkLeaks, checkTexts, DuplicateCheck, type Item, turnsOf } from './row-checks.ts'
-import { RubricCheck } from './rubrics.ts'
+import { RubricCheck, readsRubrics } from './rubrics.ts'
 import { type Probe, probe, type Sampled } from './signal-probe.ts'
 import { type Level, TruthCheck } from './truths.ts'
 
@@ -65,7 +65,7 @@ export async function preflight(job: PreflightJob): Promise<Report> {
   const { opened, signal } = job
   const findings = new Findings()
   const columns = new ColumnCheck(opened.plan, findings)
-  const repeats = new DuplicateCheck(findings)
+  const repeats = new DuplicateCheck(findings, readsRubrics(opened.plan))
   const truths = new TruthCheck(opened, findings)
   const questions = new QuestionCheck(opened, findings, job.answerTokens, signal)
   const contents = new ContentCheck(opened, findings)

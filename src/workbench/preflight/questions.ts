@@ -1,4 +1,4 @@
-import { lastUserText, type PartQuestion, type Prompt } from '../../contract/index.ts'
+import { lastUserText, type PartQuestions, type Prompt } from '../../contract/index.ts'
 import { emptyPlaces } from '../../contract/prompt.ts'
 import {
   holdsNothing,
@@ -9,7 +9,7 @@ import {
   questionTexts,
   withMarker,
 } from '../../contract/question.ts'
-import { wholeQuestion } from '../../contract/questions.ts'
+import { askedPart, partLength } from '../../contract/questions.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
 import { guardQuestion } from '../../scoring/engine/guard/guarded-question.ts'
@@ -209,11 +209,11 @@ function firstQuestion(asked: CallResult): Question | null {
   if (asked.status === 'question') return asked.question
   if (asked.status !== 'questions') return null
   const { about, questions } = asked.questions
-  const length = ({ question }: PartQuestion): number =>
-    question.values.reduce((sum, value) => sum + value.length, 0)
-  const longest = questions.reduce((best, one) => (length(one) > length(best) ? one : best))
-  return wholeQuestion(about, longest)
+  return askedPart(about, longestOf(questions))
 }
+
+const longestOf = (questions: PartQuestions['questions']): PartQuestions['questions'][number] =>
+  questions.reduce((best, one) => (partLength(one) > partLength(best) ? one : best))
 
 /** Letters or brackets before the brace mark a formula. */
 const placeholder = /(?<![\\\w}^_{])\{([A-Za-z_][A-Za-z0-9_]*)\}/g

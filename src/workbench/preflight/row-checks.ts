@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { nearestName } from '../../core/nearest-name.ts'
-import { promptText } from '../../core/sample/sample.ts'
+import { promptText, type Sample } from '../../core/sample/sample.ts'
+import { rubricOf } from '../../grading/index.ts'
 import type { Plan } from '../../scoring/plan/plan.ts'
 import { isObject } from '../dataset/row.ts'
 import type { KnownAnswers } from '../dataset/samples.ts'
@@ -120,28 +121,46 @@ function isNext(prompt: string, { 0: mark, index }: RegExpExecArray, truth: stri
   return prompt.startsWith(truth, at) && !/^[\p{L}\p{N}]|^[.,]\p{N}/u.test(after)
 }
 
-/** Finds duplicate rows, also across files, and prompts with more than one ground truth. */
+/** Finds duplicate rows, also across files, and prompts with more than one ground truth or rubric. */
 export class DuplicateCheck {
   readonly #findings: Findings
-  readonly #known = new Map<string, string>()
+  readonly #readsRubrics: boolean
+  readonly #known = new Map<string, { readonly truth: string; readonly rubric: string }>()
 
-  constructor(findings: Findings) {
+  /** `readsRubrics`: whether the reward judges by the rubrics of the rows. */
+  constructor(findings: Findings, readsRubrics: boolean) {
     this.#findings = findings
+    this.#readsRubrics = readsRubrics
   }
 
-  look({ place, sample: { prompt, groundTruth, extraInfo } }: Item): void {
-    if (prompt.length === 0) return
-    const asked = hashOf(prompt)
-    const truth = hashOf([groundTruth, extraInfo.graph ?? null, extraInfo.exact_answer ?? null])
+  look({ place, sample }: Item): void {
+    if (sample.prompt.length === 0) return
+    const asked = hashOf(sample.prompt)
+    const own = this.#truthOf(sample)
     const before = this.#known.get(asked)
-    if (before === undefined) this.#known.set(asked, truth)
-    else if (before === truth) this.#findings.add('repeated-row', 'it repeats an earlier row', place)
-    else
+    if (before === undefined) this.#known.set(asked, own)
+    else if (before.truth !== own.truth)
       this.#findings.add(
         'conflicting-rows',
         'an earlier row has the same prompt with another ground truth',
         place,
       )
+    else if (before.rubric !== own.rubric)
+      // Criteria do not contradict each other as two right answers do.
+      this.#findings.add(
+        'odd-rubric',
+        'an earlier row has the same prompt with another rubric: equal answers earn different rewards',
+        place,
+      )
+    else this.#findings.add('repeated-row', 'it repeats an earlier row', place)
+  }
+
+  #truthOf({ groundTruth, extraInfo }: Sample): { readonly truth: string; readonly rubric: string } {
+    const { graph = null, exact_answer: exact = null } = extraInfo
+    const own = this.#readsRubrics ? rubricOf({ groundTruth, extraInfo: {} }) : null
+    const isRubric = own !== null && !('problem' in own)
+    const rubric = this.#readsRubrics && !isRubric ? rubricOf({ groundTruth, extraInfo }) : own
+    return { truth: hashOf([isRubric ? null : groundTruth, graph, exact]), rubric: hashOf(rubric) }
   }
 }
 

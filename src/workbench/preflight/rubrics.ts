@@ -5,7 +5,11 @@ import type { Plan } from '../../scoring/plan/plan.ts'
 import type { Findings } from './finding.ts'
 import type { Item } from './row-checks.ts'
 
-const readers = ['rubric-judge', 'rubric-judge-group']
+const readers = ['rubric-decisions', 'rubric-judge', 'rubric-judge-group']
+
+/** Whether a step of the reward judges by the rubrics of the rows. */
+export const readsRubrics = ({ steps }: Plan): boolean =>
+  steps.some((step) => readers.includes(step.function.name))
 
 /** Looks at the rubric of each row, if a step of the reward judges by it. Rubrics that cannot be read fail their questions. */
 export class RubricCheck {

@@ -452,6 +452,23 @@ t.test('images go where each wire takes them', async (t) => {
     ],
   })
   t.match((await bodyOf('choose', 'vllm')).messages[0].content[1], { type: 'image_url' })
+  const several = await together(
+    t,
+    () => ({}),
+    [yesno, described, levels],
+    { decide: { wire: 'systemone' } },
+    text,
+  )
+  const shared = several.server.seen[0]?.body
+  t.match(shared, { images: [url], questions: { q2: {}, q3: {} } }, 'questions about one image share it')
+  const { ask, server } = await judge(t, [() => ({})], { retry: { max: 0 }, decide: { wire: 'systemone' } })
+  const moved = [new RenderedMessage('user', [...pieces].reverse() as never, true)]
+  await Promise.allSettled(
+    [text, moved].map((about) =>
+      ask({ about, asked: yesno } as never, { ask: 'decide' } as Partial<AskRequest>),
+    ),
+  )
+  t.equal(server.seen.length, 2, 'an image at another place makes another text')
   const { answers } = await together(t, () => ({}), [yesno], { decide: { wire: 'vllm' } }, text)
   t.match(answers[0], {
     kind: 'judge_rejected',

@@ -404,6 +404,24 @@ t.test('rubrics are named by their form, and odd ones are found', async (t) => {
   ])
 })
 
+t.test('a prompt may have two rubrics, which is odd, but not two ground truths', async (t) => {
+  const [one, two] = [[{ text: 'a' }], [{ text: 'b' }]]
+  const judged = [{ name: 'rubric', function: 'rubric-judge', model: 'judge' }]
+  const named = async (rows: readonly object[], steps: readonly object[] = judged) => {
+    const all = rows.map((row) => ({ prompt: 'Question?', ...row }))
+    const models = { judge: { model: 'm', instances: ['http://127.0.0.1:9'] } }
+    return namedFindings(await look({ steps }, all, { models })).filter((name) => / 2$/.test(name))
+  }
+  t.match(await named([{ ground_truth: one }, { ground_truth: two }]), ['odd-rubric 2'])
+  t.match(await named([{ ground_truth: one }, { ground_truth: JSON.stringify(one) }]), ['repeated-row 2'])
+  const inInfo = (rubrics: object, ground_truth = 'x') => ({ ground_truth, extra_info: { rubrics } })
+  t.match(await named([inInfo(one), inInfo(two)]), ['odd-rubric 2'], 'a rubric of extra_info is compared too')
+  t.match(await named([inInfo(one), inInfo(one)]), ['repeated-row 2'])
+  t.match(await named([inInfo(one), inInfo(one, 'y')]), ['conflicting-rows 2'])
+  const matched = [{ name: 'right', function: 'exact-match' }]
+  t.match(await named([{ ground_truth: 'a' }, { ground_truth: 'b' }], matched), ['conflicting-rows 2'])
+})
+
 t.test('the questions that a step of rubrics asks are added up, with all votes', async (t) => {
   const rows = [1, 3, 2].map((size, at) => ({
     prompt: `Question ${at}?`,

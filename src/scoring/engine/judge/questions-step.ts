@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import type { Finding, PartQuestions } from '../../../contract/index.ts'
-import { wholeQuestion } from '../../../contract/questions.ts'
+import { askedPart, isPartDecision } from '../../../contract/questions.ts'
 import type { Failure, Term } from '../../../core/sample/sample.ts'
 import type { CallResult, CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
@@ -125,9 +125,10 @@ class Round {
   async #askOne(at: number): Promise<void> {
     const question = this.#asked.questions[at]
     if (!question || this.#context.end.isOver) return
-    const { scores = 1, reply } = question
+    const scores = scoresOf(question)
+    const reply = isPartDecision(question) ? undefined : question.reply
     const part = { at, scores, reply, shared: this.#shared }
-    const whole = wholeQuestion(this.#asked.about, question)
+    const whole = askedPart(this.#asked.about, question)
     const query = judgeQuery(this.#context, this.#step, this.#rows, whole, part)
     const draws = drawsOf(this.#step)
     const votes = await collectVotes(
@@ -147,8 +148,8 @@ class Round {
 
   /** What was found so far, question by question. */
   findings(): readonly (readonly Finding[])[] {
-    return this.#asked.questions.map(({ scores = 1 }, at) =>
-      Array.from({ length: scores }, (_, column) => findingOf(this.#found[at]?.[column])),
+    return this.#asked.questions.map((question, at) =>
+      Array.from({ length: scoresOf(question) }, (_, column) => findingOf(this.#found[at]?.[column])),
     )
   }
 
@@ -167,24 +168,39 @@ class Round {
     })
   }
 
-  /** Why a row has no score: the first answer that it lacks. */
+  /** Why a row has no score: the first answer that it lacks, and what all of those are about. */
   #missing(row: number): Term {
     const isOfGroup = this.#step.kind === 'group-questions'
-    const own = this.#found.flatMap((found = []) => (isOfGroup ? found.slice(row, row + 1) : found))
-    const lacking = own.filter(({ status }) => status !== 'scored')
-    const failure = lacking.find((one) => one.status === 'failed')
-    if (failure?.status === 'failed')
-      return failedTerm(this.#context, this.#step, counted(failure.failure, lacking.length, own.length))
+    const own = this.#asked.questions.flatMap(({ names = [] }, at) => {
+      const found = (this.#found[at] ?? []).map((one, column) => ({ one, name: names[column] ?? names[0] }))
+      return isOfGroup ? found.slice(row, row + 1) : found
+    })
+    const lacking = own.filter(({ one }) => one.status !== 'scored')
+    const failed = lacking.filter(({ one }) => one.status === 'failed')
+    const first = failed[0]?.one
+    if (first?.status === 'failed') {
+      const names = failed.flatMap(({ name = null }) => (name === null ? [] : [name]))
+      return failedTerm(this.#context, this.#step, counted(first.failure, lacking.length, own.length, names))
+    }
     return lacking.length > 0
       ? skippedTerm(this.#context, this.#step, 'skipped')
       : failedTerm(this.#context, this.#step, noVerdict)
   }
 }
 
-const counted = (failure: Failure, lacking: number, asked: number): Failure =>
-  asked === 1
-    ? failure
-    : { ...failure, detail: `${failure.detail} (${lacking} of ${asked} verdicts are missing)` }
+const scoresOf = (question: PartQuestions['questions'][number]): number =>
+  isPartDecision(question) ? 1 : (question.scores ?? 1)
+
+/** Of more, the number says how many they are. */
+const mostNamed = 8
+
+function counted(failure: Failure, lacking: number, asked: number, names: readonly string[]): Failure {
+  const named = names.slice(0, mostNamed).join(', ')
+  const all = names.length > mostNamed ? `${named}, ...` : named
+  const count = asked === 1 ? '' : `${lacking} of ${asked} verdicts are missing`
+  const said = [count, all].filter((text) => text !== '').join(': ')
+  return said === '' ? failure : { ...failure, detail: `${failure.detail} (${said})` }
+}
 
 function findingOf(found: Aggregate | undefined): Finding {
   if (!found) return { status: 'unasked' }

@@ -1,10 +1,11 @@
-import type { PartQuestion, PartQuestions, Prompt } from '../../../contract/index.ts'
+import type { PartAsk, PartDecision, PartQuestion, PartQuestions, Prompt } from '../../../contract/index.ts'
 import { questionFault } from '../../../contract/question.ts'
-import { wholeQuestion } from '../../../contract/questions.ts'
+import { askedPart } from '../../../contract/questions.ts'
 import type { Score } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../function-host.ts'
 import {
   ContractViolation,
+  checkDecision,
   checkVerdict,
   lengthLimit,
   nameOf,
@@ -16,25 +17,44 @@ import {
 
 const mostQuestions = 1024
 
-/** A checked copy of several questions; throws ContractViolation. `scores`: how many each gives that does not say so. */
-export function checkQuestions(value: unknown, rows: readonly CallRow[], scores: number): PartQuestions {
+/**
+ * A checked copy of several questions; throws ContractViolation. `scores`: how many each gives that does not say so.
+ */
+export function checkQuestions(
+  ask: PartAsk,
+  value: unknown,
+  rows: readonly CallRow[],
+  scores: number,
+): PartQuestions {
   refusePromise(value, 'rm_preprocess')
-  const { about, questions } = (
-    typeof value === 'object' && value !== null ? value : {}
-  ) as Partial<PartQuestions>
+  const { about, questions } = (typeof value === 'object' && value !== null ? value : {}) as Given
   if (!Array.isArray(questions) || questions.length === 0 || questions.length > mostQuestions)
     throw wrong(`${nameOf(value)}, not { about, questions } with 1 to ${mostQuestions} questions`)
   const left = { length: lengthLimit }
   const shared = promptOf(about, left)
-  const copies = questions.map((one: Partial<PartQuestion> | null): PartQuestion => {
-    const { question, reply, scores: own = scores, stage = 0 } = one ?? {}
-    if (!isCount(own, 1, mostScores) || !isCount(stage, 0, mostQuestions))
-      throw wrong('a question whose scores or stage is no whole number')
-    return { question: promptOf(question, left), ...(reply && { reply }), scores: own, stage }
+  const copies = questions.map((one: GivenPart | null) => {
+    const { stage = 0, names } = one ?? {}
+    if (!isCount(stage, 0, mostQuestions)) throw wrong('a question whose stage is no whole number')
+    const part = { stage, ...(names !== undefined && { names: namesOf(names) }) }
+    if (ask === 'decide') return { ...checkDecision(one), ...part }
+    const { question, reply, scores: own = scores } = one ?? {}
+    if (!isCount(own, 1, mostScores)) throw wrong('a question whose scores are no whole number')
+    return { question: promptOf(question, left), ...(reply && { reply }), scores: own, ...part }
   })
-  const fault = questionFault('generate', wholeQuestion(shared, copies[0] as PartQuestion), rows)
+  const fault = questionFault(ask, askedPart(shared, copies[0] as PartQuestion | PartDecision), rows)
   if (fault) throw new ContractViolation(fault.detail, fault.isOfRow ? 'bad_sample' : null)
-  return { about: shared, questions: copies }
+  return { about: shared, questions: copies as PartQuestions['questions'] }
+}
+
+type Given = { readonly about?: unknown; readonly questions?: unknown }
+type GivenPart = Partial<Omit<PartQuestion & PartDecision, 'question'>> & { readonly question?: unknown }
+
+const longestName = 200
+
+function namesOf(names: unknown): readonly string[] {
+  if (!Array.isArray(names) || names.length > mostScores || !names.every((name) => typeof name === 'string'))
+    throw wrong('a question whose names are no list of texts')
+  return names.map((name: string) => name.slice(0, longestName))
 }
 
 const isCount = (value: unknown, least: number, most: number): value is number =>

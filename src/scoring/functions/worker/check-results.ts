@@ -173,11 +173,16 @@ const decisionShape = z.object({
 function decision(value: unknown, left: { length: number }): Decision {
   const { about } = (typeof value === 'object' && value !== null ? value : {}) as Partial<Decision>
   if (about?.kind !== 'prompt') throw wrong('no `about` that is a prompt`...` for a decision')
+  return { about: promptText(about, left) as Prompt, ...checkDecision(value) }
+}
+
+/** A checked copy of a question for a decision model, without what it is about. */
+export function checkDecision(value: unknown): DecisionQuestion {
   const { data } = decisionShape.safeParse(value)
   if (!data) throw wrong('no question with {yesno}, {choice} or {levels} for a decision')
   const fault = decisionFault(data as DecisionQuestion)
   if (fault !== null) throw wrong(`a decision that cannot be asked: ${fault}`)
-  return { about: promptText(about, left) as Prompt, ...(data as DecisionQuestion) }
+  return data as DecisionQuestion
 }
 
 function serviceBody(value: unknown, left: { length: number }): ServiceRequest {

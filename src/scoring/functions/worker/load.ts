@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { Jiti } from 'jiti'
 import * as zod from 'zod'
 import { askNames } from '../../../contract/asks.ts'
-import type { RewardFunction } from '../../../contract/index.ts'
+import type { PartAsk, RewardFunction } from '../../../contract/index.ts'
 import * as contract from '../../../contract/index.ts'
 import type { FunctionSource } from '../discover.ts'
 import { loadErrorText } from './error-text.ts'
@@ -101,6 +101,12 @@ const hooksOf: Readonly<Record<RewardFunction['kind'], readonly string[]>> = {
   program: ['rm_preprocess', 'rm_postprocess'],
 }
 
+/** What rewards of several questions may ask. */
+const asksOfSeveral: Readonly<Record<string, readonly string[]>> = {
+  questions: ['generate', 'decide'] satisfies PartAsk[],
+  'group-questions': ['generate'],
+}
+
 function checked(exported: unknown): Loaded {
   if (exported === undefined) {
     const shared = 'files that only share code belong in a folder below'
@@ -120,6 +126,9 @@ function checked(exported: unknown): Loaded {
   if (missing) return { ok: false, reason: `its ${missing} is not a function` }
   if ('ask' in fn && !askNames.some((name) => name === fn.ask))
     return { ok: false, reason: `its ask is none of ${askNames.join(', ')}` }
+  const several = asksOfSeveral[fn.kind]
+  if (several && !several.includes(String(fn.ask)))
+    return { ok: false, reason: `its ask is not ${several.join(' or ')}, of which it has several questions` }
   if (typeof fn.options?.safeParse !== 'function')
     return { ok: false, reason: 'its options are not a zod schema' }
   return { ok: true, fn }

@@ -1,6 +1,6 @@
 /** Calls of rewards that ask several questions. */
 
-import type { Asks, RewardFunction, Row } from '../../../contract/index.ts'
+import type { RewardFunction, Row } from '../../../contract/index.ts'
 import type { Score } from '../../../core/sample/sample.ts'
 import type { CallResult } from '../function-host.ts'
 import type { FunctionJob } from '../job.ts'
@@ -23,10 +23,12 @@ export function questionsAnswer(
     case 'preprocess': {
       const asked = isOfRow ? fn.rm_preprocess(row) : fn.rm_preprocess(rows)
       if (typeof asked === 'number') return noCall(asked, judged)
-      return { status: 'questions', questions: checkQuestions(asked, rows, isOfRow ? 1 : rows.length) }
+      const scores = isOfRow ? 1 : rows.length
+      return { status: 'questions', questions: checkQuestions(fn.ask, asked, rows, scores) }
     }
     case 'postprocess': {
-      const answer = job.answer as Asks['generate']['answer']
+      // Of the function's own ask.
+      const answer = job.answer as never
       const at = job.at ?? 0
       const read = isOfRow ? fn.rm_postprocess(answer, row, at) : fn.rm_postprocess(answer, rows, at)
       return verdicts(read === null ? [] : checkPartScores(read))

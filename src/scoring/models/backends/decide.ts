@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import type { AskName, Asks, Decided } from '../../../contract/index.ts'
+import type { Message } from '../../../core/sample/sample.ts'
 import type { RenderedInput } from '../interface/ask.ts'
 import { answerLetters, asChat, wireFault } from '../interface/decide-wires.ts'
 import type { ModelConfig } from '../interface/model-config.ts'
-import { bodyOf, imagesOfInput } from '../interface/question-json.ts'
+import { bodyOf, imagesOfInput, isImage, RenderedMessage } from '../interface/question-json.ts'
 import { isObject, type JsonObject, malformedReply, objectOf, type ParsedReply } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { Backend, Settings, Translation } from './backend.ts'
@@ -71,11 +72,22 @@ function byApi(api: DecisionApi, config: ModelConfig): Asking {
     batchKey(_ask, input) {
       checkFit(config, input as Input)
       // The text may be long, and keys are kept.
-      return hash('sha256', (input as Input).about[0]?.content ?? '')
+      return hash('sha256', identityOf((input as Input).about[0]))
     },
     translateBatch: (_ask, inputs) => translate(inputs as readonly Input[]),
     readBatch: (_ask, value, inputs) => read(value, inputs as readonly Input[]),
   }
+}
+
+/** What a message shows: its text, or its texts and images in their order. */
+function identityOf(message: Message | undefined): string {
+  if (!message || RenderedMessage.imagesOf(message).length === 0) return message?.content ?? ''
+  const pieces = RenderedMessage.piecesOf(message).map((piece) => {
+    if (!isImage(piece)) return typeof piece === 'string' ? piece : piece.text
+    const { sha256, url, detail } = piece.image
+    return [sha256, url, detail]
+  })
+  return JSON.stringify(pieces)
 }
 
 /** The reply, if it comes from the model. Hosted servers add a date or leave out the provider. */
