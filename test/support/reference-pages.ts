@@ -1,7 +1,12 @@
 /** Reference pages that follow from the code: commands from their help, routes from the API's description. */
 
+import { appendFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../../src/core/clock.ts'
 import { createApp } from '../../src/serving/http/app.ts'
 import { openObservedGateway } from '../../src/serving/observed-gateway.ts'
+import { openQueue } from '../../src/serving/queue/queue.ts'
 import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import { runCommand } from './command-line.ts'
 
@@ -70,7 +75,7 @@ const titles: Readonly<Record<string, string>> = {
   models: 'Models',
   operation: 'Operation',
   admin: 'Administration',
-  queue: 'Durable scoring',
+  runs: 'Durable scoring',
 }
 
 /** docs/http.md */
@@ -94,7 +99,7 @@ export async function routesPage(): Promise<string> {
       .filter(
         ({ operation }) =>
           !operation.summary.startsWith('Forward to') &&
-          operation.requestBody &&
+          (operation.requestBody || resultOf(operation)) &&
           !operation.tags[0]?.startsWith('trainer'),
       )
       .flatMap(described),
@@ -111,14 +116,19 @@ has [a code](errors.md) and the status of that code.`,
 async function describedRoutes(): Promise<
   readonly { readonly name: string; readonly operation: Operation }[]
 > {
+  const folder = mkdtempSync(join(tmpdir(), 'reward-gateway-reference-'))
+  cpSync('rm-configs', folder, { recursive: true })
+  appendFileSync(join(folder, 'gateway.yaml'), '\nqueue: { folder: queue }\n')
   const gateway = await openObservedGateway({
-    configs: ['rm-configs'],
+    configs: [folder],
     functionFolders: [],
     env: {},
     secret: 'reference',
   })
+  const queue = await openQueue({ gateway, clock: systemClock })
   const app = await createApp({
     gateway,
+    queue,
     metrics: openMetrics({ version: 'reference', inFlight: () => 0 }),
     bodyLimit: 1 << 20,
   })
@@ -135,7 +145,15 @@ async function describedRoutes(): Promise<
   } finally {
     await app.close()
     await gateway.close(0)
+    await queue?.close()
+    rmSync(folder, { recursive: true })
   }
+}
+
+/** What a route without a body answers, if that is described. */
+const resultOf = ({ requestBody, responses }: Operation): Schema | undefined => {
+  const schema = requestBody ? undefined : responses['200']?.content?.['application/json']?.schema
+  return schema?.properties && schema
 }
 
 function described({
@@ -154,19 +172,33 @@ function described({
     ]),
   )
   const address = `localhost:8080${path.replace(/\{(\w+)\}/g, (_, name: string) => values.get(name) ?? name)}`
-  const call = [
-    `curl -s ${method === 'POST' ? '' : `-X ${method} `}${address} -H 'content-type: application/json' -d`,
-    `'${JSON.stringify(body?.example ?? {}).replaceAll("'", "'\\''")}'`,
-  ]
+  const sent = body
+    ? ` -H 'content-type: application/json' -d \\\n  '${JSON.stringify(body.example ?? {}).replaceAll("'", "'\\''")}'`
+    : ''
+  const call = `curl -s ${['GET', 'POST'].includes(method) ? '' : `-X ${method} `}${address}${sent}`
+  const result = resultOf(operation)
   const reply = operation.responses['200']?.content?.['application/json']?.example
   const items = body?.schema.properties?.samples?.items
   return [
     `### ${name}`,
     `${operation.summary}.`,
-    block('sh', call.join(' \\\n  ')),
+    block('sh', call),
     ...(reply === undefined ? [] : [block('json', JSON.stringify(reply, null, 1))]),
     ...(body?.schema.properties ? [fieldsOf(body.schema)] : []),
     ...(items ? ['Of each sample:', fieldsOf(items)] : []),
+    ...(result ? ['The reply:', ...replyFields(result)] : []),
+  ]
+}
+
+/** The fields of a reply, and those of the items of its lists. */
+function replyFields(schema: Schema): readonly string[] {
+  const { required: _, ...shown } = schema
+  return [
+    fieldsOf(shown),
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, { items, anyOf = [] }]) => [
+      ...(items?.properties ? [`Of each of \`${name}\`:`, ...replyFields(items)] : []),
+      ...anyOf.flatMap((one) => (one.properties ? [`Of \`${name}\`:`, ...replyFields(one)] : [])),
+    ]),
   ]
 }
 

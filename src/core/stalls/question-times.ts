@@ -53,6 +53,12 @@ export class QuestionTimes implements QuestionWatch {
     this.#marks.push(indexOf.answer, since)
   }
 
+  /** What the question waits for at this moment. */
+  get current(): StallCause {
+    const { length } = this.#marks
+    return length > 2 ? (stallCauses[this.#marks[length - 2] as number] as StallCause) : 'gateway'
+  }
+
   /** Waits for the same call as another question from now on. */
   share(other: QuestionTimes): void {
     this.#marks = other.#marks

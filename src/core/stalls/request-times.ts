@@ -19,6 +19,9 @@ export interface Wait {
   readonly before: Wait | undefined
 }
 
+/** `model`: the model or sandbox; '' for other causes. */
+export type Waited = Pick<Wait, 'cause' | 'model'>
+
 /** How a group came together: whom it waited for, and the run that compared its answers. */
 export class GroupTimes {
   #last: Owned | null = null
@@ -76,6 +79,13 @@ export class GroupTimes {
     yield* last.times.path(last.owner, came, begun, depth)
     if (came > from) yield { cause: 'group', model: '', from, to: came }
     return true
+  }
+
+  /** What the group waits for at this moment; null: for a member that has not come. */
+  current(depth: number): Waited | null {
+    if (this.#other) return this.#other.current(depth)
+    const awaited = this.#begun < Number.POSITIVE_INFINITY ? this.#run : this.#missing()
+    return awaited?.times.current(awaited.owner, depth) ?? null
   }
 
   *#compared(from: number, to: number, depth: number): Generator<Spell> {
@@ -150,6 +160,17 @@ export class RequestTimes {
 
   ruleEnded(at: number, now: number): void {
     this.#rules[at + 1] = now
+  }
+
+  /** What an owner waits for at this moment; of several, what it has waited for longest. null: nothing was noted. */
+  current(owner: number, depth = 0): Waited | null {
+    let first: Wait | null = null
+    for (let wait = this.#last[owner]; wait; wait = wait.before)
+      if (wait.to === Number.POSITIVE_INFINITY) first = wait
+    if (first) return currentOf(first, depth)
+    for (let at = this.#lastRule[owner] ?? -1; at >= 0; at = this.#rules[at + 2] as number)
+      if (this.#rules[at + 1] === Number.POSITIVE_INFINITY) return { cause: 'rule', model: '' }
+    return null
   }
 
   /** Notes a wait that begins; set its end. */
@@ -229,6 +250,11 @@ export class RequestTimes {
     }
     return joined
   }
+}
+
+function currentOf({ cause, model, question, group }: Wait, depth: number): Waited {
+  if (question) return { cause: question.current, model }
+  return (group && depth < maxDepth ? group.current(depth + 1) : null) ?? { cause, model }
 }
 
 function* expanded({ cause, model, question, isAnswered }: Wait, from: number, to: number): Generator<Spell> {

@@ -119,6 +119,7 @@ function scoreRows(
     const conclude = () => void eachInSlices(rows.length, finishLate, close)?.catch(reject)
     const { run = '', trainingStep = null, requestId = null } = job
     parts.events?.began?.({ run, trainingStep, times })
+    job.onBegan?.(times)
     const rowDone = parts.demand.admit(plan.steps, rows.length)
     const holds = Number.isFinite(plan.group.waitMs)
     const take = (index: number, outcome: Outcome) => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
 import type { KeptAnswers } from '../models/interface/ask.ts'
 import { CancelToken, whenAborted } from '../models/interface/cancel-token.ts'
@@ -32,6 +33,8 @@ export interface RowsToScore {
   readonly bodyBytes?: number | undefined
   /** Judges' answers that these rows have received before; new ones are added. */
   readonly answers?: KeptAnswers | undefined
+  /** Called once when scoring begins, with where the time of each row goes from then on. */
+  readonly onBegan?: ((times: RequestTimes) => void) | undefined
   /** Called once per row, in any order, as soon as its outcome is final. */
   readonly onOutcome?: ((index: number, outcome: Outcome) => void) | undefined
   /** Called for each vote, before any outcome that it counts toward. */

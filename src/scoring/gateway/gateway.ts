@@ -286,10 +286,11 @@ export interface Scored {
 
 /** The same job with its callbacks wrapped by the guard. */
 function guardedJob(guard: ListenerGuard, job: GatewayJob): GatewayJob {
-  const { onOutcome, onVote } = job
-  if (!onOutcome && !onVote) return job
+  const { onBegan, onOutcome, onVote } = job
+  if (!onBegan && !onOutcome && !onVote) return job
   return {
     ...job,
+    onBegan: guard.callback('onBegan', onBegan),
     onOutcome: guard.callback('onOutcome', onOutcome),
     onVote: guard.callback('onVote', onVote),
   }
@@ -319,6 +320,7 @@ function scoreBy(runtime: Runtime, plan: Plan, job: GatewayJob, clock: Clock): P
     isRefusable,
     bodyBytes,
     answers,
+    onBegan,
     onOutcome,
     onVote,
   } = job
@@ -342,6 +344,7 @@ function scoreBy(runtime: Runtime, plan: Plan, job: GatewayJob, clock: Clock): P
     isRefusable,
     bodyBytes,
     answers,
+    onBegan,
     onOutcome: onScored,
     onVote,
   })

@@ -88,7 +88,7 @@ function converted(schema: FastifySchema, { url, method, config }: RouteOptions)
       ...Object.fromEntries(errors.map((status) => [status, errorBody])),
       // Errors of a model server are passed on unchanged.
       ...(config?.forwards && { default: errorBody }),
-      ...responses(response ?? {}),
+      ...responses(response ?? {}, example?.reply),
     },
   }
 }
@@ -133,10 +133,11 @@ const errorBody = {
   },
 }
 
-const responses = (response: unknown): object =>
+/** `example`: of the reply that succeeds. */
+const responses = (response: unknown, example: unknown): object =>
   Object.fromEntries(
     Object.entries(response as Record<string, unknown>).map(([status, schema]) => [
       status,
-      jsonSchemaOf(schema, 'output'),
+      withExample(jsonSchemaOf(schema, 'output'), status === '200' ? example : undefined),
     ]),
   )

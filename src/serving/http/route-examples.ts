@@ -20,6 +20,7 @@ const program = { program: response, tests: '42', max_execution_time: 1 }
 const texts = { query: [`${question} ${response}`], prompts: [question], labels: ['42'] }
 const turns = { messages: [...messages, { role: 'assistant', content: response }], ground_truth: '42' }
 const ranked = { model: 'scalar', query: question, documents: ['42', '13'] }
+const credits = { rollouts: 197_940, bytes: 17_152_000_000 }
 const server = { url: 'http://127.0.0.1:8101' }
 
 const verified = {
@@ -111,10 +112,56 @@ export const routeExamples: Readonly<Record<string, RouteExample>> = {
   'POST /admin/models/:name/instances/drain': { body: { ...server, wait_s: 30 } },
   'POST /admin/models/:name/instances/remove': { body: { ...server, wait_s: 30 } },
   'GET /v1/rewards': { reply: { rewards: [{ name: 'countdown' }] } },
+  'PUT /v1/runs/:run/rollouts/:uid': {
+    body: { reward: 'gsm8k', sample: { prompt: question, response, ground_truth: '42' } },
+    reply: { uid: 'r-1', attempt: 1, state: 'queued', credits },
+  },
+  'POST /v1/runs/:run/cancel': { body: { policy_version_below: 12 }, reply: { cancelled: 3, credits } },
+  'GET /v1/queue': {
+    reply: {
+      unfinished: 2060,
+      running: 2048,
+      bytes: 9_240_576,
+      credits,
+      disk_failing: false,
+      total_runs: 1,
+      runs: [
+        {
+          run: 'run-7',
+          unfinished: 2060,
+          running: 2048,
+          oldest_s: 41.2,
+          deadline_s: 3558.8,
+          finals: 512,
+          accepted_per_s: 60.1,
+          finals_per_s: 12.5,
+          waits: [
+            { cause: 'line', name: 'judge-a', rollouts: 1920 },
+            { cause: 'answer', name: 'judge-a', rollouts: 128 },
+            { cause: 'group', name: '', rollouts: 7 },
+            { cause: 'queue', name: '', rollouts: 5 },
+          ],
+          groups: [{ group: 'prompt-812', here: 7, size: 8, deadline_s: 3580.4 }],
+          last_stall: {
+            step: 119,
+            ms: 48_211,
+            shares: [
+              { cause: 'line', model: 'judge-a', ms: 40_100 },
+              { cause: 'answer', model: 'judge-a', ms: 8_111 },
+            ],
+          },
+          bytes: 9_240_576,
+          damaged: 0,
+        },
+      ],
+    },
+  },
   'GET /livez': { reply: { status: 'ok' } },
   'GET /readyz': { reply: { ready: true } },
 }
 
 /** The value of a path's parameter in the examples. */
 export const parameterExample = (url: string, name: string): string =>
-  name === 'reward' || url.startsWith('/v1/rewards') ? 'gsm8k' : 'judge-a'
+  ofRuns[name] ?? (name === 'reward' || url.startsWith('/v1/rewards') ? 'gsm8k' : 'judge-a')
+
+const ofRuns: Readonly<Record<string, string>> = { run: 'run-7', uid: 'r-1' }

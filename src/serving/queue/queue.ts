@@ -11,11 +11,12 @@ import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { GatewaySettings } from '../../scoring/plan/gateway-config.ts'
 import { nativeResultText } from '../../trainers/native-result.ts'
 import { syncFolder } from './commit-log.ts'
-import { FinalRate } from './final-rate.ts'
+import { EventRate } from './event-rate.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
 import { hasSeen, type Pending } from './run-state.ts'
 import { type Accepted, RunStore, type StoreOptions, type Submission } from './run-store.ts'
-import { Scheduler, unscored } from './scheduler.ts'
+import { Scheduler } from './scheduler.ts'
+import { cancelled, unscored } from './unscored.ts'
 
 /** `queue` of gateway.yaml. */
 type QueueSettings = NonNullable<GatewaySettings['queue']>
@@ -100,7 +101,7 @@ export class RolloutQueue {
   #maintaining: Promise<void> = Promise.resolve()
   #isFailing = false
   #hasLost = false
-  readonly #rate: FinalRate
+  readonly #rate: EventRate
   readonly #whenCreated = new Set<() => void>()
   /** Bodies that are being written. */
   #arriving: Credits = { rollouts: 0, bytes: 0 }
@@ -112,7 +113,7 @@ export class RolloutQueue {
     this.#options = options
     this.#wallClock = options.wallClock ?? Date.now
     const { gateway, clock } = options
-    this.#rate = new FinalRate(clock)
+    this.#rate = new EventRate(clock)
     this.scheduler = new Scheduler({
       gateway,
       clock,
@@ -382,12 +383,6 @@ export class RolloutQueue {
 
 /** A name that any client chose is never part of a path. */
 const folderOf = (run: string): string => `run-${hash('sha256', run).slice(0, 32)}`
-
-const cancelled = {
-  kind: 'cancelled',
-  retryable: true,
-  detail: 'cancelled by the trainer',
-} as const
 
 /** Versions that are texts are compared as numbers where they are. */
 const isBelow = (policy: string | number | undefined, bound: number): boolean =>

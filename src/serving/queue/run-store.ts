@@ -3,12 +3,11 @@
  * class resolves to is on disk.
  */
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, type open, open as openFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import type { open } from 'node:fs/promises'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { CommitLog, type Place, segmentName } from './commit-log.ts'
-import { readFrame } from './frame.ts'
+import { EventRate } from './event-rate.ts'
 import { type LogDamage, recoverRun } from './recover.ts'
 import {
   type AcceptHead,
@@ -20,6 +19,7 @@ import {
   type Rollout,
   RunState,
 } from './run-state.ts'
+import { SegmentFiles } from './segment-files.ts'
 
 /** Settings of a run's store, and the parts that tests replace. */
 export interface StoreOptions {
@@ -77,13 +77,15 @@ export class RunStore {
   readonly state: RunState
   readonly damage: readonly LogDamage[]
   readonly tornBytes: number
+  /** Rollouts that were accepted, and finals. */
+  readonly accepted: EventRate
+  readonly finished: EventRate
   readonly #options: StoreOptions
-  readonly #folder: string
   readonly #log: CommitLog
   readonly #committing = new Map<string, Promise<unknown>>()
   readonly #recent = new Map<number, ReadFinal>()
   #recentChars = 0
-  readonly #files = new Map<number, Promise<FileHandle>>()
+  readonly #files: SegmentFiles
   readonly #waiting = new Set<() => void>()
   /** The number of the last final that was handed to the log. */
   #given: number
@@ -103,9 +105,11 @@ export class RunStore {
     this.damage = damage
     this.tornBytes = tornBytes
     this.#options = options
-    this.#folder = folder
+    this.#files = new SegmentFiles(folder)
     this.#given = state.last
     const { clock, commitMs, segmentBytes, committed, openFile } = options
+    this.accepted = new EventRate(clock)
+    this.finished = new EventRate(clock)
     const opening = () => ({ k: 'open', format, run, id, seq: this.state.last + 1 })
     this.#log = new CommitLog(
       { folder, clock, commitMs, segmentBytes, opening, committed, ...(openFile && { openFile }) },
@@ -177,6 +181,7 @@ export class RunStore {
     const older = known ? [...known.older, { attempt: newest, digest: known.digest }].slice(-mostOlder) : []
     const accept: AcceptHead = { k: 'accept', ...head, attempt, older, at: this.#options.wallClock() }
     const place = (await this.#log.add({ ...accept }, body)) as Place
+    this.accepted.count()
     const before = this.state.accepted(accept, place, body.length)
     if (before) before.isOver = true
     const pending = this.state.rollouts.get(head.uid)?.pending ?? null
@@ -193,6 +198,7 @@ export class RunStore {
     const at = this.#options.wallClock()
     const head: FinalHead = { k: 'final', uid, attempt, digest, older, seq, at, state }
     const place = (await this.#log.add({ ...head }, Buffer.from(result), { isKept: true })) as Place
+    this.finished.count()
     this.state.finished(head, place)
     this.#remember({ seq, uid, attempt, at, state, result })
     for (const wake of [...this.#waiting]) wake()
@@ -213,7 +219,7 @@ export class RunStore {
 
   /** What the trainer sent. Throws if it is damaged. */
   async bodyOf({ place }: Pending): Promise<Buffer> {
-    const body = await this.#read(place)
+    const body = await this.#files.body(place)
     if (body === null)
       throw new Error(`the record at offset ${place.at} of ${segmentName(place.segment)} is damaged`)
     return body
@@ -222,7 +228,7 @@ export class RunStore {
   /** The answers that a rollout has received, by key; without damaged ones. */
   async answersOf({ answers }: Pending): Promise<ReadonlyMap<string, string>> {
     const read = await Promise.all(
-      [...answers].map(async ([key, place]) => [key, await this.#read(place)] as const),
+      [...answers].map(async ([key, place]) => [key, await this.#files.body(place)] as const),
     )
     return new Map(read.flatMap(([key, body]) => (body === null ? [] : [[key, body.toString()]])))
   }
@@ -272,7 +278,7 @@ export class RunStore {
       const live = this.state.live.get(segment) ?? 0
       if (this.#isClosed || live > (isFull ? 0.9 : compactBelow) * bytes) return
       await this.#copy(segment)
-      await this.#forgetFile(segment)
+      await this.#files.close(segment)
       await this.#log.remove(segment)
       this.state.live.delete(segment)
     }
@@ -283,7 +289,7 @@ export class RunStore {
     for (const seq of this.state.finalsIn(segment)) {
       const final = this.state.final(seq)
       if (!final) continue
-      const { head, body } = await this.#frame(final.place)
+      const { head, body } = await this.#files.record(final.place)
       const { uid, attempt, at } = final
       const { digest = '', older = [] } = head
       // A damaged result stays damaged.
@@ -295,11 +301,11 @@ export class RunStore {
     for (const pending of [...this.state.pending]) {
       for (const [key, place] of [...pending.answers]) {
         if (place.segment !== segment) continue
-        const body = await this.#read(place)
+        const body = await this.#files.body(place)
         if (body !== null) await this.keepAnswer(pending, key, body.toString())
       }
       if (pending.place.segment !== segment || pending.isOver) continue
-      const body = await this.#read(pending.place)
+      const body = await this.#files.body(pending.place)
       const place = await this.#log.add({ ...pending.head }, body ?? new Uint8Array(), {
         isKept: true,
         isStale: () => pending.isOver,
@@ -315,7 +321,7 @@ export class RunStore {
     this.#isClosed = true
     await this.#log.close()
     await this.#compacting?.catch(() => {})
-    for (const segment of [...this.#files.keys()]) await this.#forgetFile(segment)
+    await this.#files.closeAll()
     for (const wake of [...this.#waiting]) wake()
   }
 
@@ -323,44 +329,9 @@ export class RunStore {
     const final = this.state.final(seq)
     if (!final) return { seq, uid: '', attempt: 0, at: 0, state: 'damaged', result: null }
     const { uid, attempt, at, state, place } = final
-    const body = await this.#read(place)
+    const body = await this.#files.body(place)
     const isWhole = body !== null && state !== 'damaged'
     return { seq, uid, attempt, at, state: isWhole ? state : 'damaged', result: body?.toString() ?? null }
-  }
-
-  async #read(place: Place): Promise<Buffer | null> {
-    return (await this.#frame(place)).body
-  }
-
-  async #frame({
-    segment,
-    at,
-    length,
-  }: Place): Promise<{ head: Readonly<Record<string, unknown>>; body: Buffer | null }> {
-    const file = await this.#fileOf(segment)
-    const bytes = Buffer.allocUnsafeSlow(length)
-    const { bytesRead } = await file.read(bytes, 0, length, at)
-    const frame = bytesRead === length ? readFrame(bytes, 0) : null
-    return frame ?? { head: {}, body: null }
-  }
-
-  #fileOf(segment: number): Promise<FileHandle> {
-    let file = this.#files.get(segment)
-    if (!file) {
-      file = openFile(join(this.#folder, segmentName(segment)), 'r')
-      this.#files.set(segment, file)
-      file.catch(() => this.#files.delete(segment))
-    }
-    return file
-  }
-
-  async #forgetFile(segment: number): Promise<void> {
-    const file = this.#files.get(segment)
-    this.#files.delete(segment)
-    await file?.then(
-      (handle) => handle.close(),
-      () => {},
-    )
   }
 
   #remember(final: ReadFinal): void {

@@ -4,19 +4,21 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
-import { isOverGroup } from '../../scoring/engine/step.ts'
+import type { Failure, FailureKind, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { StallCause } from '../../core/stalls/question-times.ts'
+import type { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { nativeResultText } from '../../trainers/native-result.ts'
 import { Deadlines } from './deadlines.ts'
 import { rowOf } from './envelope.ts'
 import { GroupWaits } from './group-waits.ts'
 import { keptAnswers } from './kept-answers.ts'
+import { Pauses } from './pauses.ts'
+import { Plans } from './plans.ts'
 import { ReadyUnits, type Unit } from './ready.ts'
 import type { FinalState, Pending } from './run-state.ts'
 import type { RunStore } from './run-store.ts'
-
-type Plan = ReturnType<Gateway['reward']>
+import { damaged, incomplete, tooLate, unscored } from './unscored.ts'
 
 /** What the scheduler needs. */
 export interface SchedulerParts {
@@ -42,8 +44,6 @@ const mostRunningBytes = 256 * 1024 * 1024
 const mostHeldBytes = 64 * 1024 * 1024
 /** Units that start in one turn of the event loop. */
 const startsPerTurn = 16
-/** Pauses before a unit is tried again. */
-const retryPause = { first: 1000, most: 60_000 }
 
 /** A unit that is being scored. */
 interface Job {
@@ -52,10 +52,22 @@ interface Job {
   isAborted: boolean
   /** Cancels its questions; set once the first was asked. */
   left: () => void
+  /** What its members wait for; null before scoring has begun. */
+  times: RequestTimes | null
+  /** Each member's row in `times`. */
+  readonly rows: ReadonlyMap<Pending, number>
+}
+
+/** What a rollout without a final waits for. docs/queue.md lists the causes. */
+export interface WaitsFor {
+  readonly cause: StallCause | 'queue' | 'paused' | 'disk'
+  /** The model, the sandbox, the group, or the kind of failure; '' for other causes. */
+  readonly name: string
 }
 
 export class Scheduler {
   readonly #parts: SchedulerParts
+  readonly #plans: Plans
   readonly #ready = new ReadyUnits()
   readonly #groups = new GroupWaits()
   readonly #deadlines: Deadlines
@@ -65,19 +77,23 @@ export class Scheduler {
   #heldBytes = 0
   #rows = 0
   #bytes = 0
-  readonly #cancelRetries = new Set<() => void>()
+  readonly #pauses: Pauses
   #isPumping = false
   #isStopped = false
   #reusedAnswers = 0
-  #retries = 0
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts
+    this.#plans = new Plans(parts.gateway)
     this.#deadlines = new Deadlines(parts.clock, parts.wallClock, this.#endOne)
+    this.#pauses = new Pauses(parts.clock, (unit) => {
+      this.#ready.add(unit)
+      this.#pump()
+    })
   }
 
   get counts(): SchedulerCounts {
-    return { reusedAnswers: this.#reusedAnswers, retries: this.#retries }
+    return { reusedAnswers: this.#reusedAnswers, retries: this.#pauses.count }
   }
 
   /** Rollouts that are being scored. */
@@ -89,6 +105,18 @@ export class Scheduler {
   stateOf(pending: Pending): 'running' | 'waiting' | 'queued' {
     if (this.#jobs.has(pending)) return 'running'
     return this.#groups.has(pending) ? 'waiting' : 'queued'
+  }
+
+  waitOf(pending: Pending): WaitsFor {
+    if (pending.isOver) return { cause: 'disk', name: '' }
+    const job = this.#jobs.get(pending)
+    if (job) {
+      const { cause = 'gateway', model = '' } = job.times?.current(job.rows.get(pending) ?? 0) ?? {}
+      return { cause, name: model }
+    }
+    if (this.#groups.has(pending)) return { cause: 'group', name: pending.head.group ?? '' }
+    const reason = this.#pauses.reasonOf(pending)
+    return reason ? { cause: 'paused', name: reason } : { cause: 'queue', name: '' }
   }
 
   /** A rollout that is on disk. `body`: what the trainer sent, if it is at hand. */
@@ -114,7 +142,7 @@ export class Scheduler {
   stop(): void {
     this.#isStopped = true
     this.#deadlines.stop()
-    for (const cancel of this.#cancelRetries) cancel()
+    this.#pauses.stop()
   }
 
   /** Resolves once nothing is being scored. Call after the gateway is closed. */
@@ -126,7 +154,12 @@ export class Scheduler {
     // Also where it comes back from a job that was aborted: the deadline may have passed while the engine was to end it.
     this.#deadlines.add(store, pending, pending.head.deadline)
     const { group, size, reward } = pending.head
-    if (pending.damage !== null || group === undefined || size === undefined || !this.#compares(reward)) {
+    if (
+      pending.damage !== null ||
+      group === undefined ||
+      size === undefined ||
+      !this.#plans.compares(reward)
+    ) {
       this.#ready.add({ store, members: [pending], tries: 0 })
       this.#pump()
       return
@@ -139,23 +172,7 @@ export class Scheduler {
     }
     const { at, deadline } = pending.head
     // A group that may be smaller leaves half of the time for scoring it.
-    if (this.#leastOf(reward) !== null) this.#deadlines.add(store, pending, at + (deadline - at) / 2)
-  }
-
-  /** null once the reward has gone; scoring says so. */
-  #planOf(reward: string): Plan | null {
-    try {
-      return this.#parts.gateway.reward(reward)
-    } catch {
-      return null
-    }
-  }
-
-  readonly #compares = (reward: string): boolean => this.#planOf(reward)?.steps.some(isOverGroup) ?? false
-
-  /** How many answers of a group are enough; null: all. */
-  #leastOf(reward: string): number | null {
-    return this.#planOf(reward)?.group.min ?? null
+    if (this.#plans.leastOf(reward) !== null) this.#deadlines.add(store, pending, at + (deadline - at) / 2)
   }
 
   readonly #pump = (): void => {
@@ -183,7 +200,8 @@ export class Scheduler {
 
   #start(unit: Unit): void {
     const bytes = unit.members.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0)
-    const job: Job = { unit, bytes, isAborted: false, left: () => {} }
+    const rows = new Map(unit.members.map((pending, row) => [pending, row]))
+    const job: Job = { unit, bytes, isAborted: false, left: () => {}, times: null, rows }
     for (const pending of unit.members) this.#jobs.set(pending, job)
     this.#rows += unit.members.length
     this.#bytes += bytes
@@ -221,16 +239,19 @@ export class Scheduler {
       requestId: `${store.run}/${members.length > 1 ? group : `${uid}/${attempt}`}`,
       deadlineMs: Math.max(1, deadlineMs),
       arrived: this.#arrivalOf(members),
-      ...this.#policyOf(reward),
+      ...this.#plans.policyOf(reward),
       answers,
+      onBegan: (times) => {
+        job.times = times
+      },
       signal: (left) => {
         job.left = left
         if (job.isAborted) left()
       },
     })
     if (job.isAborted) return this.#requeue(job)
-    if (outcomes.some((outcome) => this.#isAway(outcome, clock.now() - began)) && this.#mayRetry(job))
-      return this.#retryLater(job)
+    const away = outcomes.find((outcome) => this.#isAway(outcome, clock.now() - began))
+    if (away && !away.valid && this.#mayRetry(job)) return this.#retryLater(job, away.failure.kind)
     await Promise.all(members.map((pending, at) => this.#finish(store, pending, outcomes[at] as Outcome)))
   }
 
@@ -238,11 +259,6 @@ export class Scheduler {
   #arrivalOf(members: readonly Pending[]): number {
     const { clock, wallClock } = this.#parts
     return clock.now() - Math.max(0, wallClock() - Math.max(...members.map(({ head }) => head.at)))
-  }
-
-  /** Each rollout has its own result: one without a reward does not fail the others. */
-  #policyOf(reward: string): { readonly onInvalid?: null } {
-    return this.#planOf(reward)?.onInvalid.kind === 'fail' ? { onInvalid: null } : {}
   }
 
   async #finish(store: RunStore, pending: Pending, outcome: Outcome, state?: FinalState): Promise<void> {
@@ -278,18 +294,10 @@ export class Scheduler {
   }
 
   readonly #mayRetry = ({ unit: { members } }: Job): boolean =>
-    members.some(({ head }) => head.deadline > this.#parts.wallClock() + retryPause.first)
+    members.some(({ head }) => Pauses.leavesTime(head.deadline, this.#parts.wallClock()))
 
-  #retryLater({ unit }: Job): void {
-    if (this.#isStopped) return
-    this.#retries += 1
-    const ms = Math.min(retryPause.most, retryPause.first * 2 ** unit.tries)
-    const cancel = this.#parts.clock.after(ms, () => {
-      this.#cancelRetries.delete(cancel)
-      this.#ready.add({ ...unit, tries: unit.tries + 1 })
-      this.#pump()
-    })
-    this.#cancelRetries.add(cancel)
+  #retryLater({ unit }: Job, reason: FailureKind): void {
+    if (!this.#isStopped) this.#pauses.add(unit, reason)
   }
 
   /** What is left of a unit that was aborted. */
@@ -301,7 +309,7 @@ export class Scheduler {
     const code = error instanceof GatewayError ? error.code : 'RG_INTERNAL'
     // It stays on disk.
     if (code === 'RG_CLOSING') return
-    if (code === 'RG_OVERLOADED' && this.#mayRetry(job)) return this.#retryLater(job)
+    if (code === 'RG_OVERLOADED' && this.#mayRetry(job)) return this.#retryLater(job, 'overloaded')
     const { store, members } = job.unit
     const detail =
       error instanceof GatewayError
@@ -323,19 +331,18 @@ export class Scheduler {
   readonly #endOne = (store: RunStore, pending: Pending): void => {
     // The engine ends what is being scored.
     if (this.#jobs.has(pending)) return
-    const { group, size, deadline, reward } = pending.head
+    const { deadline, reward } = pending.head
     const isOver = deadline <= this.#parts.wallClock()
     if (!this.#groups.has(pending)) {
       if (isOver) void this.#end(store, [pending], tooLate)
       return
     }
     const count = this.#groups.count(pending)
-    if (count >= (this.#leastOf(reward) ?? Number.POSITIVE_INFINITY)) {
+    if (count >= (this.#plans.leastOf(reward) ?? Number.POSITIVE_INFINITY)) {
       this.#ready.add({ store, members: this.#groups.take(pending), tries: 0 })
       this.#pump()
     } else if (isOver) {
-      const detail = `the group '${group}' has ${count} of its ${size} answers at the deadline`
-      const failure = { kind: 'group_incomplete', retryable: true, detail } as const
+      const failure = incomplete(pending, count)
       void this.#end(store, this.#groups.take(pending), failure)
     }
   }
@@ -352,7 +359,7 @@ export class Scheduler {
         trainingStep: step,
         requestId: `${store.run}/${uid}/${attempt}`,
         arrived: this.#arrivalOf(members),
-        ...this.#policyOf(reward),
+        ...this.#plans.policyOf(reward),
         signal: () => {},
       })
       outcomes = scored.outcomes
@@ -372,29 +379,7 @@ export class Scheduler {
   }
 }
 
-const tooLate: Failure = {
-  kind: 'deadline',
-  retryable: true,
-  detail: "the rollout's deadline passed before it was scored",
-}
-
 function abort(job: Job): void {
   job.isAborted = true
   job.left()
 }
-
-const damaged = (damage: string): Failure => ({
-  kind: 'cancelled',
-  retryable: true,
-  detail: `not scored, because the queue's log is damaged: ${damage}; submit the rollout as a new attempt`,
-})
-
-/** An outcome without any term. */
-export const unscored = ({ head }: Pending, failure: Failure): Outcome => ({
-  id: head.uid,
-  terms: [],
-  flags: [],
-  valid: false,
-  failure,
-  substitute: null,
-})

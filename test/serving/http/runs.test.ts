@@ -56,11 +56,12 @@ async function worldOf(
   queue: object = {},
   script: Script = judging,
   parts: Parameters<typeof testApp>[4] = {},
+  model: object = {},
   gateway: object = {},
 ): Promise<World> {
   const judge = await scriptedServer(script)
   t.teardown(() => judge.kill())
-  const models = { judge: { model: 'm', instances: [judge.url], hedge: { budget: 0 } } }
+  const models = { judge: { model: 'm', instances: [judge.url], hedge: { budget: 0 }, ...model } }
   const settings = { models, queue: { folder: newFolder(), commit_ms: 0, ...queue }, ...gateway }
   const app = await testApp(t, { gateway: settings, ...rewards }, 1 << 20, {}, parts)
   const asked = async (options: InjectOptions): Promise<Reply> => {
@@ -145,6 +146,7 @@ t.test('a rollout arrives with its PUT: the record and the stalls count its time
       return completion(seen, '1')
     },
     { wallClock: () => Date.now() + ahead },
+    {},
     { record: { folder } },
   )
   const judged = (response: string) => ({ reward: 'judged', training_step: 1, sample: { response } })
@@ -174,6 +176,46 @@ t.test('metrics say what is in the queue', async (t) => {
   t.match(body, /reward_gateway_queue_finals_total\{run="a"\} 1\n/)
   t.match(body, /reward_gateway_queue_commit_duration_seconds_count [2-9]\n/)
   t.match(body, /reward_gateway_queue_disk_failing 0\n/)
+})
+
+t.test('the backlog of each run says by name what its rollouts wait for', async (t) => {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const { put, get, finals } = await worldOf(
+    t,
+    { max_running: 2 },
+    async (seen) => {
+      await held
+      return completion(seen, '1')
+    },
+    {},
+    { max_in_flight: 1 },
+  )
+  t.match((await get('/v1/queue')).json, { unfinished: 0, total_runs: 0, runs: [] })
+  const judged = (response: string) => ({ reward: 'judged', training_step: 3, sample: { response } })
+  for (const uid of ['1', '2', '3']) await put(uid, judged(uid))
+  await put('g', { reward: 'ranked', sample: { response: 'x', group_id: 'seven', group_size: 4 } })
+  await put('other', { reward: 'ranked', sample: { response: 'x', group_id: 'g', group_size: 2 } }, 'b')
+  const shown = async () => (await get('/v1/queue')).json
+  let now = await shown()
+  while (now.runs[0].waits.length < 4 || now.running < 2) now = await shown()
+  const [a, b] = now.runs
+  t.match(now, { unfinished: 5, running: 2, total_runs: 2, disk_failing: false })
+  t.match(a, { run: 'a', unfinished: 4, running: 2, finals: 0, last_stall: null })
+  t.strictSame(
+    a.waits.map(({ cause, name, rollouts }: Reply['json']) => [cause, name, rollouts].join()).sort(),
+    ['answer,judge,1', 'group,,1', 'line,judge,1', 'queue,,1'],
+  )
+  t.match(a.groups, [{ group: 'seven', here: 1, size: 4 }])
+  t.ok(a.oldest_s >= 0 && a.deadline_s > 3000 && a.accepted_per_s > 0)
+  t.match(b, { run: 'b', unfinished: 1, running: 0, waits: [{ cause: 'group', rollouts: 1 }] })
+  release()
+  await finals(3)
+  t.match((await shown()).runs[0], { unfinished: 1, running: 0, finals: 3, groups: [{ group: 'seven' }] })
+  t.match((await get('/v1/queue?limit=1')).json, { total_runs: 2, runs: { length: 1 } })
+  t.equal((await get('/v1/queue?limit=0')).status, 400)
 })
 
 t.test('a batch: one bad line does not cost the others', async (t) => {
@@ -655,11 +697,25 @@ t.test('keys: reading and sending need the scope score', async (t) => {
   t.equal(await statusOf('PUT', '/v1/runs/a/rollouts/u', score), 202)
   t.equal(await statusOf('GET', '/v1/runs/a/rewards', read), 403)
   t.equal(await statusOf('GET', '/v1/runs/a/rewards', score), 200)
+  t.equal(await statusOf('GET', '/v1/queue', read), 200)
+  t.equal(await statusOf('GET', '/v1/queue', score), 403)
 })
 
 t.test('without queue.folder there are no runs, and the reply says why', async (t) => {
   const app = await testApp(t, { ruled: rewards.ruled })
-  const reply = await app.inject({ method: 'GET', url: '/v1/runs/a/rewards' })
-  t.equal(reply.statusCode, 404)
-  t.match(reply.json().error.message, /the queue is off/)
+  for (const [method, url, type] of [
+    ['GET', '/v1/runs/a/rewards'],
+    ['GET', '/v1/queue'],
+    ['GET', '/v1/runs'],
+    ['PUT', '/v1/runs/a/rollouts/u', 'application/json'],
+    ['POST', '/v1/runs/a/rollouts', 'application/x-ndjson'],
+  ] as const) {
+    const headers = type && { 'content-type': type }
+    const reply = await app.inject({ method, url, ...(headers && { headers, payload: '{}' }) })
+    t.equal(reply.statusCode, 404, url)
+    t.match(reply.json().error.message, /the queue is off: .* gateway.yaml .*folder/, url)
+  }
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const sent = await runCommand(['submit', '-', '--url', url, '--run', 'a'], { stdin: '{"uid":"u"}' })
+  t.match(sent, { code: 2, stderr: /the queue is off/ })
 })

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { Gateway } from '../../../scoring/gateway/gateway.ts'
+import type { ObservedGateway } from '../../observed-gateway.ts'
 import { rolloutBody, runPattern, submissionOf, uidPattern } from '../../queue/envelope.ts'
+import { overviewOf, queueOverview } from '../../queue/overview.ts'
 import type { RolloutQueue } from '../../queue/queue.ts'
 import type { Pending } from '../../queue/run-state.ts'
 import type { RunStore } from '../../queue/run-store.ts'
@@ -29,6 +30,10 @@ const rewardsQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(10_000).default(1000).describe('Maximum number of finals.'),
 })
 
+const overviewQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(10_000).default(100).describe('Maximum number of runs.'),
+})
+
 const cancelBody = z
   .strictObject({
     uid: uid.optional(),
@@ -50,7 +55,7 @@ const events = 'text/event-stream'
 
 /** What the routes of runs need. */
 interface RunParts {
-  readonly gateway: Gateway
+  readonly gateway: ObservedGateway
   /** null: off. */
   readonly queue: RolloutQueue | null
   readonly limits: KeyLimits
@@ -60,12 +65,15 @@ interface RunParts {
 /** /v1/runs: rollouts are accepted on disk, and their rewards are read by cursor. */
 export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunParts): void {
   if (!queue) {
-    app.all('/v1/runs/*', { schema: { hide: true } }, async () => {
+    const off = async (): Promise<never> => {
       throw new GatewayError(
         'RG_NOT_FOUND',
-        "the queue is off: name its folder in gateway.yaml with 'queue:'",
+        "the queue is off: name its folder in gateway.yaml with 'queue: { folder: ../queue }'",
       )
-    })
+    }
+    // Said before the body is read, whatever its type.
+    for (const url of ['/v1/queue', '/v1/runs', '/v1/runs/*'])
+      app.all(url, { schema: { hide: true }, onRequest: off }, off)
     return
   }
   const tags = ['runs']
@@ -163,6 +171,21 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
   )
   app.get('/v1/runs', { schema: { tags, summary: 'List the runs of the queue' }, config }, async () =>
     facts({ runs: [...queue.runs.values()].map(runFacts) }),
+  )
+  app.get(
+    '/v1/queue',
+    {
+      schema: {
+        tags,
+        summary: 'Get the backlog of each run, its rates, and what it waits for',
+        querystring: overviewQuery,
+        response: { 200: queueOverview },
+      },
+    },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return overviewOf(queue, { most: request.query.limit, stalls: gateway.stalls() })
+    },
   )
   app.get(
     '/v1/runs/:run',

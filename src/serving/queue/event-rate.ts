@@ -1,13 +1,13 @@
 import type { Clock } from '../../core/clock.ts'
 
-/** Finals are counted over this time and the same time before. */
+/** Events are counted over this time and the same time before. */
 const windowMs = 10_000
-/** Without any final, and at most. */
+/** Without any event, and at most. */
 const unknownS = 30
 const mostS = 60
 
-/** How fast finals come, to say how soon there is room for more. */
-export class FinalRate {
+/** How often something happens: how fast finals come, to say how soon there is room for more. */
+export class EventRate {
   readonly #clock: Clock
   #now = 0
   #before = 0
@@ -18,18 +18,22 @@ export class FinalRate {
     this.#since = clock.now()
   }
 
-  /** Counts a final. */
   readonly count = (): void => {
     this.#turn()
     this.#now += 1
   }
 
-  /** Whole seconds in which so many finals are expected, 1 to 60. */
-  secondsFor(finals: number): number {
+  /** Over the last 10 to 20 seconds. */
+  get perSecond(): number {
     this.#turn()
     const seconds = (windowMs + this.#clock.now() - this.#since) / 1000
-    const perSecond = (this.#now + this.#before) / seconds
-    const wait = perSecond > 0 ? finals / perSecond : unknownS
+    return (this.#now + this.#before) / seconds
+  }
+
+  /** Whole seconds in which so many events are expected, 1 to 60. */
+  secondsFor(events: number): number {
+    const { perSecond } = this
+    const wait = perSecond > 0 ? events / perSecond : unknownS
     return Math.min(mostS, Math.max(1, Math.ceil(wait)))
   }
 

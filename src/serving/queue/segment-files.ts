@@ -1,0 +1,58 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Place, segmentName } from './commit-log.ts'
+import { readFrame } from './frame.ts'
+
+/** A record as it is read again. */
+interface ReadRecord {
+  /** {} if the record is damaged. */
+  readonly head: Readonly<Record<string, unknown>>
+  /** null: damaged. */
+  readonly body: Buffer | null
+}
+
+/** Reads single records of a run's files, each of which is opened once. */
+export class SegmentFiles {
+  readonly #folder: string
+  readonly #files = new Map<number, Promise<FileHandle>>()
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  async record({ segment, at, length }: Place): Promise<ReadRecord> {
+    const file = await this.#open(segment)
+    const bytes = Buffer.allocUnsafeSlow(length)
+    const { bytesRead } = await file.read(bytes, 0, length, at)
+    const frame = bytesRead === length ? readFrame(bytes, 0) : null
+    return frame ?? { head: {}, body: null }
+  }
+
+  /** The body of a record; null if it is damaged. */
+  async body(place: Place): Promise<Buffer | null> {
+    return (await this.record(place)).body
+  }
+
+  async close(segment: number): Promise<void> {
+    const file = this.#files.get(segment)
+    this.#files.delete(segment)
+    await file?.then(
+      (handle) => handle.close(),
+      () => {},
+    )
+  }
+
+  async closeAll(): Promise<void> {
+    for (const segment of [...this.#files.keys()]) await this.close(segment)
+  }
+
+  #open(segment: number): Promise<FileHandle> {
+    let file = this.#files.get(segment)
+    if (!file) {
+      file = open(join(this.#folder, segmentName(segment)), 'r')
+      this.#files.set(segment, file)
+      file.catch(() => this.#files.delete(segment))
+    }
+    return file
+  }
+}

@@ -1,0 +1,38 @@
+/** What rollouts get that are not scored. */
+import type { Failure, Outcome } from '../../core/sample/sample.ts'
+import type { Pending } from './run-state.ts'
+
+export const tooLate: Failure = {
+  kind: 'deadline',
+  retryable: true,
+  detail: "the rollout's deadline passed before it was scored",
+}
+
+export const cancelled: Failure = {
+  kind: 'cancelled',
+  retryable: true,
+  detail: 'cancelled by the trainer',
+}
+
+export const damaged = (damage: string): Failure => ({
+  kind: 'cancelled',
+  retryable: true,
+  detail: `not scored, because the queue's log is damaged: ${damage}; submit the rollout as a new attempt`,
+})
+
+/** `count`: the answers of its group that had come by the deadline. */
+export const incomplete = ({ head: { group, size } }: Pending, count: number): Failure => ({
+  kind: 'group_incomplete',
+  retryable: true,
+  detail: `the group '${group}' has ${count} of its ${size} answers at the deadline`,
+})
+
+/** An outcome without any term. */
+export const unscored = ({ head }: Pending, failure: Failure): Outcome => ({
+  id: head.uid,
+  terms: [],
+  flags: [],
+  valid: false,
+  failure,
+  substitute: null,
+})
