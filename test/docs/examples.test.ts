@@ -43,6 +43,17 @@ const examples = [
   })
 })
 
+/** The blocks of pages that show no file of a recipe. docs/api.md shows signatures, and its examples are those of the comments. */
+const blocks = readdirSync('docs', { recursive: true, encoding: 'utf8' })
+  .filter((page) => page.endsWith('.md') && !page.includes('node_modules') && page !== 'api.md')
+  .flatMap((page) => {
+    const text = readFileSync(join('docs', page), 'utf8')
+    return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(({ 1: block = '', index }): Example => {
+      const line = text.slice(0, index).split('\n').length
+      return { place: `docs/${page}:${line}`, name: `${page.replaceAll('/', '-')}-${line}.mts`, text: block }
+    })
+  })
+
 const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = Object.fromEntries(
   await Promise.all(
     Object.entries(entries).map(async ([name, file]) => [name, await import(compiledFrom(file))] as const),
@@ -56,7 +67,8 @@ function compiledFrom(source: string): string {
 
 /** Writes the examples to a folder and compiles them there. Returns what the compiler says, a line for each fault. */
 function compile(folder: string): readonly string[] {
-  for (const { name, text } of examples) writeFileSync(join(folder, name), text)
+  const all = [...examples, ...blocks]
+  for (const { name, text } of all) writeFileSync(join(folder, name), text)
   const settings = {
     noEmit: true,
     incremental: false,
@@ -65,7 +77,7 @@ function compile(folder: string): readonly string[] {
     paths: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, [resolve(file)]])),
   }
   const project = join(folder, 'tsconfig.json')
-  const names = examples.map(({ name }) => name)
+  const names = all.map(({ name }) => name)
   const config = { extends: resolve('tsconfig.json'), compilerOptions: settings, files: names, include: [] }
   writeFileSync(project, JSON.stringify(config))
   const tsc = ['node_modules/typescript/bin/tsc', '--project', project, '--pretty', 'false']
@@ -76,7 +88,8 @@ function compile(folder: string): readonly string[] {
 
 t.test('the examples compile against the public entries', async (t) => {
   const faults = compile(t.testdir({}))
-  for (const { name, place } of examples)
+  t.ok(blocks.length > 5, `${blocks.length} blocks of pages`)
+  for (const { name, place } of [...examples, ...blocks])
     t.strictSame(
       faults.filter((line) => line.includes(name)),
       [],

@@ -23,7 +23,7 @@ t.test(
     })
     t.equal(code, 0)
     t.match(answer, { results: [{ id: '0', reward: 1, valid: true, terms: { rule: { score: 1 } } }] })
-    const shown = /^```\n(Sent .*?)^```$/ms.exec(readme)?.[1] ?? ''
+    const shown = /^```text\n(Sent .*?)^```$/ms.exec(readme)?.[1] ?? ''
     const printed = new Set(stdout.split('\n'))
     // The time is that of a run.
     const lines = shown

@@ -5,6 +5,37 @@ import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { runCommand } from './command-line.ts'
 import { freePorts } from './free-ports.ts'
+import { commandLines, shellWords } from './shell-words.ts'
+
+/** The pages of docs/ that a test follows from their first block to the last. */
+export const followedPages: readonly string[] = [
+  'concepts',
+  'figures',
+  'quickstart',
+  'recipes/add-a-judge',
+  'recipes/add-a-rule',
+  'recipes/add-a-trainer',
+  'recipes/countdown',
+  'recipes/decisions',
+  'recipes/geo3k-vlm',
+  'recipes/gsm8k',
+  'recipes/instruction-following',
+  'recipes/lean',
+  'recipes/length',
+  'recipes/nemo-gym-resources',
+  'recipes/npg-muse',
+  'recipes/rider',
+  'recipes/rubrics',
+  'recipes/service',
+  'recipes/short-answers',
+  'recipes/step-rewards',
+  'recipes/tool-call',
+  'recipes/tool-use',
+  'recipes/translation',
+]
+
+/** Those that need a Python package: npm run test:verifiers follows them. */
+export const optInPages: readonly string[] = ['recipes/reasoning-gym', 'recipes/verifiers-rewards']
 
 const root = process.cwd()
 const run = promisify(execFile)
@@ -66,8 +97,7 @@ async function follow(
     t.match(linesOf(join(folder, second ?? '')), block.text.trim().split('\n').map(parse), `${second}`)
   else if (block.language !== 'sh' && first) writeBlock(t, folder, first, block.text)
   else if (block.language === 'sh' && first !== 'training') {
-    for (const command of block.text.replaceAll('\\\n', ' ').trim().split('\n'))
-      await obey(t, command, folder, env)
+    for (const command of commandLines(block.text)) await obey(t, command, folder, env)
   }
 }
 
@@ -87,7 +117,7 @@ async function obey(
   cwd: string,
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const [name, ...argv] = command.split(' ')
+  const [name, ...argv] = shellWords(command)
   if (name !== 'reward-gateway') {
     const packages = join(root, 'node_modules/.bin')
     const { stdout } = await run('bash', ['-c', command.replace(/^npx /, `${packages}/`)], { cwd })
