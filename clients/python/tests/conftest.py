@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +31,41 @@ def gateway_url() -> Iterator[str]:
         assert found, f"the gateway did not start: {said}"
         yield found[1]
         process.terminate()
+
+
+class Queued:
+    """A gateway with a queue, on a port that it keeps over kills. `settings` are those of `queue`."""
+
+    def __init__(self, folder: Path, settings: str = "") -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        configs = folder / "rm-configs"
+        shutil.copytree(HERE / "rm-configs", configs)
+        (configs / "gateway.yaml").write_text(f"queue: {{ folder: ../queue, {settings} }}")
+        self._command = ["node", str(MAIN), "serve", "--port", str(port), "--log-level", "error"]
+        self._command += ["--config", str(configs), "--reward-functions", str(HERE / "functions")]
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        assert self.url in self.process.stdout.readline()
+
+    def kill(self) -> None:
+        """As `kill -9` does."""
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def queued(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queued]:
+    gateway = Queued(tmp_path_factory.mktemp("queued"))
+    yield gateway
+    gateway.kill()
 
 
 @pytest.fixture

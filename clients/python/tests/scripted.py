@@ -83,10 +83,17 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         server: Any = self.server
         raw = self.rfile.read(int(self.headers["content-length"]))
-        body = json.loads(raw)
+        lines = self.headers["content-type"] == "application/x-ndjson"
+        body = {"lines": [json.loads(line) for line in raw.splitlines()]} if lines else json.loads(raw)
         server.requests.append({"headers": self.headers, "body": body, "raw": raw, "path": self.path})
         answer = server.answers.pop(0) if server.answers else results
         answer(self, body)
+
+    def do_GET(self) -> None:
+        server: Any = self.server
+        server.requests.append({"headers": self.headers, "body": {}, "raw": b"", "path": self.path})
+        answer = server.answers.pop(0) if server.answers else results
+        answer(self, {})
 
     def send(self, code: int, body: Any, headers: dict[str, str] | None = None) -> None:
         content = json.dumps(body).encode()

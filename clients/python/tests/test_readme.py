@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import Queued
 from reward_gateway_client import RewardGateway, Sample
 
 README = Path(__file__).parents[1] / "README.md"
@@ -26,6 +27,20 @@ def test_results_are_streamed_as_shown(gateway_url: str) -> None:
     assert seen == {0: 1, 1: 0.1}
 
 
+def test_rollouts_are_submitted_and_read_as_shown(
+    queued: Queued, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (block,) = [block for block in BLOCKS if "AsyncRun" in block]
+    code = block.replace("http://gateway:8080", queued.url)
+    exec(code, {})
+    told = sorted(capsys.readouterr().out.splitlines())
+    assert told == ["step-1/41 scored 0.1", "step-1/42 scored 1"]
+    # The same rollouts again are the same, and the file says that their finals were read.
+    exec(code, {})
+    assert capsys.readouterr().out == ""
+
+
 def test_a_ground_truth_carries_the_prompt_as_shown(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = [block for block in BLOCKS if "carrying_prompt" in block]
     exec(block)
@@ -34,5 +49,6 @@ def test_a_ground_truth_carries_the_prompt_as_shown(capsys: pytest.CaptureFixtur
 
 def test_a_rollout_with_an_image_is_scored_as_shown(gateway_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     with RewardGateway(gateway_url, reward="gsm8k") as gateway:
-        exec(BLOCKS[2].replace("square.png", "https://host/square.png"), {"gateway": gateway})
+        (block,) = [block for block in BLOCKS if "square.png" in block]
+        exec(block.replace("square.png", "https://host/square.png"), {"gateway": gateway})
     assert capsys.readouterr().out.startswith("1 [")

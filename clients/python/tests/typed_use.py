@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from reward_gateway_client import AsyncRewardGateway, Failure, Result, RewardGateway, Sample
+from reward_gateway_client import AsyncRewardGateway, AsyncRun, Failure, Final, Result, RewardGateway, Run, Sample
 from reward_gateway_client.trl import gateway_rewards
 
 
@@ -27,6 +27,24 @@ async def awaiting(gateway: AsyncRewardGateway) -> None:
     await gateway.score(rows)
     async for index, result in gateway.stream(rows):
         print(index, result.flags)
+
+
+async def submitting(run: AsyncRun) -> list[str]:
+    rows = [{"prompt": "q", "response": "a"}]
+    accepted = await run.submit(rows[0], "a", attempt=2)
+    named = {one.uid: one.attempt for one in await run.submit_many({"b": rows[0]})}
+    (result,) = await run.score(rows)
+    print(accepted.state, named, result.reward, (await run.wait("b")).result.failure, await run.cancel(group=7))
+    async for _, found in run.stream(rows):
+        print(found.flags)
+    return [final.cursor async for final in run.finals(follow=False)]
+
+
+def submitted(run: Run, after: str) -> list[Final]:
+    run.submit_many([{"response": "a"}], priority=1)
+    credits = run.credits
+    print(0 if credits is None else credits.rollouts, run.status().unfinished)
+    return list(run.finals(after))
 
 
 functions = gateway_rewards("http://gateway:8080", reward="gsm8k")

@@ -1,15 +1,15 @@
 """The asynchronous client."""
 
 import asyncio
+import copy
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from io import BytesIO
 from types import TracebackType
 from typing import Any
 
 import aiohttp
 
-from .connection import connector, default_headers, proxy_of, timeout_of
-from .errors import ClientUnusable, GatewayRefused
+from .connection import PASSING, Connections
+from .errors import GatewayRefused
 from .exchange import (
     MAX_BODY_BYTES,
     PATH,
@@ -27,9 +27,6 @@ from .retry import Tries
 from .sample import SampleLike
 from .settings import api_key_or_env, reward_or_env, run_or_env, trust_env_or_env, url_or_env
 from .wandb_log import log_results
-
-_PASSING = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
-"""Exceptions of broken, refused or silent connections."""
 
 
 class AsyncRewardGateway:
@@ -59,22 +56,24 @@ class AsyncRewardGateway:
         trust_env: bool | None = None,
     ) -> None:
         self.url = url_or_env(url)
-        self._headers = default_headers(api_key_or_env(api_key))
         self._reward = reward
         self._run = run_or_env(run)
         self._timeout_s = timeout_s
         self._retries = retries
-        self._max_connections = max_connections
         self._max_body_bytes = max_body_bytes
-        self._verify = verify
-        self._trust_env = trust_env_or_env(trust_env)
-        self._proxy: str | None = None
-        self._opened: aiohttp.ClientSession | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._is_closed = False
+        self._connections = Connections(
+            self.url,
+            api_key_or_env(api_key),
+            most=max_connections,
+            verify=verify,
+            trust_env=trust_env_or_env(trust_env),
+        )
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_opened": None, "_loop": None, "_is_closed": False}
+    def __copy__(self) -> "AsyncRewardGateway":
+        """Another client with the same settings."""
+        other = type(self).__new__(type(self))
+        other.__dict__ = {**self.__dict__, "_connections": copy.copy(self._connections)}
+        return other
 
     async def score(
         self,
@@ -110,7 +109,7 @@ class AsyncRewardGateway:
         reward: str | None = None,
         training_step: int | None = None,
         timeout_s: float | None = None,
-    ) -> AsyncIterator[tuple[int, Result]]:
+    ) -> AsyncGenerator[tuple[int, Result], None]:
         """Yields each result once, with its sample's index, as soon as it is ready. After a broken stream, requests all
         samples again, so that groups stay together, and yields the missing results."""
         exchanges = self._exchanges(samples, reward, training_step, stream=True)
@@ -128,9 +127,7 @@ class AsyncRewardGateway:
         return await self._post(path, headers, to_json(body), self._tries(timeout_s))
 
     async def close(self) -> None:
-        self._is_closed = True
-        if self._opened is not None:
-            await self._opened.close()
+        await self._connections.close()
 
     async def __aenter__(self) -> "AsyncRewardGateway":
         return self
@@ -220,7 +217,7 @@ class AsyncRewardGateway:
                 if len(seen) == len(exchange.rows):
                     return
                 failure: Exception = ConnectionError("the stream ended before its last result")
-            except (*_PASSING, GatewayRefused, ValueError) as error:
+            except (*PASSING, GatewayRefused, ValueError) as error:
                 failure = error
             await asyncio.sleep(tries.pause_s(failure, retry_after))
 
@@ -228,30 +225,7 @@ class AsyncRewardGateway:
         return Tries(self._timeout_s if timeout_s is None else timeout_s, self._retries)
 
     def _ask(self, path: str, headers: Mapping[str, str], body: bytes, tries: Tries) -> Any:
-        loop = asyncio.get_running_loop()
-        if self._is_closed:
-            raise ClientUnusable("this client is closed: create a new one")
-        if self._opened is None:
-            # Created here because it belongs to the running loop.
-            self._loop = loop
-            self._proxy = proxy_of(self.url) if self._trust_env else None
-            self._opened = aiohttp.ClientSession(
-                connector=connector(self._max_connections, self._verify),
-                headers=self._headers,
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        if self._loop is not loop:
-            raise ClientUnusable(
-                "this client belongs to another event loop: create one for each loop, or use RewardGateway"
-            )
-        # As a file, because a long body as bytes would hold the loop.
-        return self._opened.post(
-            self.url + path,
-            data=BytesIO(body),
-            headers=headers,
-            timeout=timeout_of(tries.remaining_s()),
-            proxy=self._proxy,
-        )
+        return self._connections.ask("POST", path, tries.remaining_s(), headers=headers, body=body)
 
     async def _post(self, path: str, headers: Mapping[str, str], body: bytes, tries: Tries) -> bytes:
         while True:
@@ -263,7 +237,7 @@ class AsyncRewardGateway:
                         return content
                     retry_after = response.headers.get("retry-after")
                     failure: Exception = refusal(response.status, content)
-            except _PASSING as error:
+            except PASSING as error:
                 failure = error
             await asyncio.sleep(tries.pause_s(failure, retry_after))
 

@@ -3,12 +3,10 @@
 import copy
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
 from .aio import AsyncRewardGateway
-from .errors import ClientUnusable
 from .exchange import MAX_BODY_BYTES
 from .loop_thread import LoopThread
 from .result import Result
@@ -91,21 +89,9 @@ class RewardGateway:
         timeout_s: float | None = None,
     ) -> Iterator[tuple[int, Result]]:
         """Like AsyncRewardGateway.stream."""
-        results: Any = self._gateway.stream(samples, reward=reward, training_step=training_step, timeout_s=timeout_s)
-
-        async def following() -> tuple[int, Result] | None:
-            return await anext(results, None)
-
-        async def ended() -> None:
-            await results.aclose()
-
-        try:
-            while (found := self._thread.run(following())) is not None:
-                yield found
-        finally:
-            # A closed client has already ended its streams.
-            with suppress(ClientUnusable):
-                self._thread.run(ended())
+        return self._thread.each(
+            self._gateway.stream(samples, reward=reward, training_step=training_step, timeout_s=timeout_s)
+        )
 
     def post(self, path: str, body: Any, *, group: object = None, timeout_s: float | None = None) -> bytes:
         """Like AsyncRewardGateway.post."""

@@ -1,13 +1,81 @@
-"""Settings of the HTTP connections."""
+"""The HTTP connections of a client."""
 
+import asyncio
 import socket
+from collections.abc import Mapping
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
 import aiohttp
 
+from .errors import ClientUnusable
+
 CONNECT_TIMEOUT_S = 10.0
+
+PASSING = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
+"""Exceptions of broken, refused or silent connections."""
+
+
+class Connections:
+    """Requests to one gateway from one event loop. Connections are opened with the first request and reused. A pickled
+    one has the same settings and no connection."""
+
+    def __init__(self, url: str, api_key: str | None, *, most: int, verify: Any, trust_env: bool) -> None:
+        self.url = url
+        self._headers = default_headers(api_key)
+        self._most = most
+        self._verify = verify
+        self._trust_env = trust_env
+        self._proxy: str | None = None
+        self._opened: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_opened": None, "_loop": None, "_is_closed": False}
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        timeout_s: float,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> Any:
+        """A context manager with the response. Raises ClientUnusable if it is closed or used in another event loop."""
+        loop = asyncio.get_running_loop()
+        if self._is_closed:
+            raise ClientUnusable("this client is closed: create a new one")
+        if self._opened is None:
+            # Created here because it belongs to the running loop.
+            self._loop = loop
+            self._proxy = proxy_of(self.url) if self._trust_env else None
+            self._opened = aiohttp.ClientSession(
+                connector=connector(self._most, self._verify),
+                headers=self._headers,
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        if self._loop is not loop:
+            raise ClientUnusable(
+                "this client belongs to another event loop: create one for each loop, or use the client for threads"
+            )
+        return self._opened.request(
+            method,
+            self.url + path,
+            # As a file, because a long body as bytes would hold the loop.
+            data=None if body is None else BytesIO(body),
+            headers=headers,
+            timeout=timeout_of(timeout_s),
+            proxy=self._proxy,
+        )
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if self._opened is not None:
+            await self._opened.close()
 
 
 def connector(max_connections: int, verify: Any) -> aiohttp.TCPConnector:

@@ -45,3 +45,28 @@ class Unscorable(RewardGatewayError):
         self.sample_id = sample_id
         self.kind = kind
         """The failure's kind; `docs/errors.md` of the gateway lists them."""
+
+
+class RolloutsRefused(RewardGatewayError):
+    """Some rollouts of a submission were refused. The others are accepted."""
+
+    def __init__(self, message: str, *, refused: Mapping[str, GatewayRefused] | None = None) -> None:
+        super().__init__(message)
+        self.refused = dict(refused or {})
+        """By uid."""
+
+
+class RolloutLost(RewardGatewayError):
+    """Somebody waits for a rollout that gets no final: a newer attempt replaced it, or the gateway no longer knows
+    it."""
+
+    def __init__(self, message: str, *, uid: str = "") -> None:
+        super().__init__(message)
+        self.uid = uid
+
+
+class CursorLost(GatewayRefused):
+    """The gateway does not have all finals behind the cursor any more. `go_on` is the cursor of what it has; '' is the
+    beginning of the run."""
+
+    go_on: str = ""

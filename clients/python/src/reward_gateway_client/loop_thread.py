@@ -3,8 +3,9 @@
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from .errors import ClientUnusable
@@ -43,6 +44,25 @@ class LoopThread:
         except BaseException:
             future.cancel()
             raise
+
+    def each(self, results: AsyncGenerator[T, None]) -> Iterator[T]:
+        """What an asynchronous generator yields."""
+
+        async def following() -> tuple[T] | None:
+            async for one in results:
+                return (one,)
+            return None
+
+        async def ended() -> None:
+            await results.aclose()
+
+        try:
+            while (found := self.run(following())) is not None:
+                yield found[0]
+        finally:
+            # A closed client has already ended its generators.
+            with suppress(ClientUnusable):
+                self.run(ended())
 
     def usable(self) -> bool:
         """False if a wait would never end: in a forked process and in the loop's own thread."""

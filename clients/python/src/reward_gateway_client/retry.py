@@ -12,20 +12,24 @@ LONGEST_PAUSE_S = 30.0
 
 
 class Tries:
-    """The tries of one call: at most `retries` after the first, within `timeout_s`."""
+    """The tries of one call: at most `retries` after the first, within `timeout_s`. A pause is at most `longest_s`, or
+    as long as the gateway says."""
 
     def __init__(
         self,
         timeout_s: float,
-        retries: int,
+        retries: float,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
+        *,
+        longest_s: float = LONGEST_PAUSE_S,
     ) -> None:
         self._clock = clock
         self._chance = chance
         self._timeout_s = timeout_s
         self._ends = clock() + timeout_s
         self._retries = retries
+        self._longest_s = longest_s
         self._failed = 0
         self._last = ""
         """The failure of the last try."""
@@ -40,7 +44,7 @@ class Tries:
         """The remaining seconds, more than 0. Raises GatewayUnreachable if there are none."""
         left = self._ends - self._clock()
         if left <= 0:
-            raise self._over()
+            raise self.over()
         return left
 
     def pause_s(self, failure: Exception, retry_after: str | None = None) -> float:
@@ -51,17 +55,18 @@ class Tries:
             raise failure
         self._last = described(failure)
         if self._failed > self._retries:
-            raise self._over() from failure
-        doubled = min(FIRST_PAUSE_S * 2.0 ** (self._failed - 1), LONGEST_PAUSE_S)
+            raise self.over() from failure
+        doubled = min(FIRST_PAUSE_S * 2.0 ** min(self._failed - 1, 30), self._longest_s)
         asked = seconds_of(retry_after)
         pause = max(doubled * (0.5 + self._chance() / 2), asked)
         left = self._ends - self._clock()
         if pause >= left:
             wait = f", Retry-After {asked:g} s with {max(left, 0):.3g} s left" if asked >= left else ""
-            raise self._over(wait) from failure
+            raise self.over(wait) from failure
         return pause
 
-    def _over(self, wait: str = "") -> RewardGatewayError:
+    def over(self, wait: str = "") -> RewardGatewayError:
+        """The error of a call whose time is up."""
         tries = f"{self._failed} failed {'try' if self._failed == 1 else 'tries'}"
         last = f": {self._last}{wait}" if self._last else ""
         return GatewayUnreachable(f"no response from the gateway after {tries} within {self._timeout_s:g} s{last}")

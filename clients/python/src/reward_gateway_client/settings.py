@@ -36,6 +36,14 @@ def run_or_env(run: str | None) -> str | None:
     return run or os.environ.get(RUN)
 
 
+def named_run_or_env(run: str | None) -> str:
+    """The run's name. Raises ValueError if there is none."""
+    found = run_or_env(run)
+    if not found:
+        raise ValueError(f"no run: give its name, or set {RUN}")
+    return found
+
+
 def trust_env_or_env(trust_env: bool | None) -> bool:
     """Whether to use the proxies of the environment."""
     return os.environ.get(TRUST_ENV, "").lower() in ("1", "true", "yes") if trust_env is None else trust_env

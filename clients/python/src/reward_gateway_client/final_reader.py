@@ -1,0 +1,108 @@
+"""Reads the finals of a run, and what the gateway knows of it, over restarts and broken connections."""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from .connection import PASSING, Connections
+from .errors import CursorLost, GatewayRefused
+from .exchange import not_a_gateway, refusal
+from .finals import FINAL_STATES, Final, RunStatus
+from .retry import Tries
+
+_GO_ON = re.compile(r"go on after ([0-9a-f]{12}-\d+)")
+_LIMIT = 1000
+_SLACK_S = 30.0
+"""How much longer than asked a reply may take before the gateway counts as away."""
+_LONGEST_PAUSE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Finals behind a cursor, as the gateway wrote them."""
+
+    rows: "list[Mapping[str, Any]]"
+    cursor: str
+    unfinished: int
+
+
+class FinalReader:
+    """Requests about one run. Each is repeated while the gateway is away, for `timeout_s` at most."""
+
+    def __init__(self, connections: Connections, path: str, timeout_s: float) -> None:
+        self._connections = connections
+        self._path = path
+        self._timeout_s = timeout_s
+
+    def tries(self, timeout_s: float | None = None) -> Tries:
+        """The tries of one request: as many as fit."""
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        return Tries(limit_s, float("inf"), longest_s=_LONGEST_PAUSE_S)
+
+    async def page(self, after: str, wait_s: float) -> Page:
+        """The next finals; none if none comes within `wait_s`. Raises CursorLost."""
+        query = urlencode({"wait_s": f"{wait_s:g}", "limit": _LIMIT, **({"after": after} if after else {})})
+        try:
+            content = await self.ask("GET", f"/rewards?{query}", wait_s=wait_s)
+        except GatewayRefused as refused:
+            if refused.code != "RG_CURSOR_UNKNOWN":
+                raise
+            lost = CursorLost(str(refused), status=refused.status, code=refused.code, request_id=refused.request_id)
+            named = _GO_ON.search(str(refused))
+            lost.go_on = named[1] if named else ""
+            raise lost from None
+        try:
+            reply = json.loads(content)
+            return Page(reply["results"], reply["cursor"], reply["unfinished"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise not_a_gateway(content) from error
+
+    async def final_of(self, uid: str) -> Final | None:
+        """None if the rollout has no final yet. Raises GatewayRefused with the status 404 if the gateway does not know
+        it."""
+        content = await self.ask("GET", f"/rollouts/{quote(uid, safe='')}")
+        try:
+            row = json.loads(content)
+            return Final.read(row) if row["state"] in FINAL_STATES else None
+        except (KeyError, TypeError, ValueError) as error:
+            raise not_a_gateway(content) from error
+
+    async def status(self) -> RunStatus:
+        try:
+            content = await self.ask("GET", "")
+        except GatewayRefused as refused:
+            # A gateway without a queue says so with the same code.
+            if refused.status != 404 or "no such run" not in str(refused):
+                raise
+            return RunStatus(unfinished=0, oldest=None, finals=0, cursor="", bytes=0)
+        try:
+            row = json.loads(content)
+            return RunStatus(row["unfinished"], row["oldest"], row["finals"], row["cursor"], row["bytes"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise not_a_gateway(content) from error
+
+    async def ask(self, method: str, path: str, body: bytes | None = None, *, wait_s: float = 0.0) -> bytes:
+        """The reply to a request that may be sent again. Raises GatewayRefused, and GatewayUnreachable once the gateway
+        has been away for `timeout_s`."""
+        tries = self.tries(self._timeout_s + wait_s)
+        headers = None if body is None else {"content-type": "application/json"}
+        while True:
+            retry_after: str | None = None
+            failure: Exception
+            try:
+                limit_s = min(tries.remaining_s(), wait_s + _SLACK_S)
+                async with self._connections.ask(
+                    method, self._path + path, limit_s, headers=headers, body=body
+                ) as response:
+                    content: bytes = await response.read()
+                    if response.status == 200:
+                        return content
+                    retry_after = response.headers.get("retry-after")
+                    failure = refusal(response.status, content)
+            except PASSING as error:
+                failure = error
+            await asyncio.sleep(tries.pause_s(failure, retry_after))

@@ -1,0 +1,201 @@
+"""Sends rollouts in batches: all that wait go out together while earlier ones are under way."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from .connection import PASSING, Connections
+from .errors import ClientUnusable, GatewayRefused, RewardGatewayError
+from .exchange import not_a_gateway, refusal
+from .finals import Accepted, Credits
+from .retry import Tries
+from .submission import Line
+
+_HEADERS = {"content-type": "application/x-ndjson"}
+_LINES = 256
+"""The most rollouts of a request."""
+_POSTS = 2
+"""Requests that are under way at once."""
+_POST_S = 60.0
+"""The longest time for one request. Sending it again is safe."""
+_PER_LINE = {
+    "RG_REQUEST_INVALID": 400,
+    "RG_REWARD_UNKNOWN": 404,
+    "RG_ATTEMPT_CONFLICT": 409,
+    "RG_REQUEST_TOO_LARGE": 413,
+}
+"""Codes that another line of a request may not have, with their statuses."""
+
+
+class _Waiting:
+    """A line without an answer."""
+
+    __slots__ = ("answer", "line", "tries")
+
+    def __init__(self, line: Line, tries: Tries) -> None:
+        self.line = line
+        self.tries = tries
+        self.answer: asyncio.Future[Accepted] = asyncio.get_running_loop().create_future()
+
+    def fail(self, error: BaseException) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+    def is_over(self) -> bool:
+        """Its time is up; then it has failed."""
+        try:
+            self.tries.remaining_s()
+        except RewardGatewayError as error:
+            self.fail(error)
+            return True
+        return False
+
+    def leave(self) -> None:
+        """Nobody waits any more: the line is not sent, or not again."""
+        if not self.answer.cancel() and not self.answer.cancelled():
+            self.answer.exception()
+
+
+class Submitter:
+    """The submissions of one run."""
+
+    def __init__(self, connections: Connections, path: str, max_body_bytes: int) -> None:
+        self._connections = connections
+        self._path = path
+        self._max_bytes = max_body_bytes
+        self._lines: deque[_Waiting] = deque()
+        self._posts: set[asyncio.Task[None]] = set()
+        self._resumes_at = 0.0
+        self.credits: Credits | None = None
+        """As of the last reply."""
+
+    async def send(self, line: Line, tries: Tries) -> Accepted:
+        """Returns once the rollout is on the gateway's disk. Waits while the gateway has no room or is away. Raises
+        GatewayRefused and GatewayUnreachable."""
+        waiting = _Waiting(line, tries)
+        self._lines.append(waiting)
+        self._start()
+        try:
+            done, _ = await asyncio.wait([waiting.answer], timeout=tries.remaining_s())
+            if not done:
+                raise tries.over()
+            return waiting.answer.result()
+        finally:
+            waiting.leave()
+
+    async def close(self) -> None:
+        """Ends all submissions."""
+        for waiting in self._lines:
+            waiting.fail(ClientUnusable("this client was closed during a submission"))
+        self._lines.clear()
+        posts = list(self._posts)
+        for post in posts:
+            post.cancel()
+        await asyncio.gather(*posts, return_exceptions=True)
+
+    def _start(self) -> None:
+        if len(self._posts) < _POSTS:
+            task = asyncio.get_running_loop().create_task(self._work())
+            self._posts.add(task)
+            task.add_done_callback(self._posts.discard)
+
+    async def _work(self) -> None:
+        while self._lines:
+            pause = self._resumes_at - asyncio.get_running_loop().time()
+            if pause > 0:
+                await asyncio.sleep(pause)
+                continue
+            batch = self._next()
+            if batch:
+                if self._lines:
+                    self._start()
+                await self._post(batch)
+
+    def _next(self) -> list[_Waiting]:
+        """The next lines: as many as the gateway has room for, but at least one, whose refusal says how long to
+        wait."""
+        most, room = _LINES, self._max_bytes
+        if self.credits is not None:
+            most, room = min(most, self.credits.rollouts), min(room, self.credits.bytes)
+        batch: list[_Waiting] = []
+        size = 0
+        while self._lines:
+            first = self._lines[0]
+            if first.answer.done() or first.is_over():
+                self._lines.popleft()
+                continue
+            size += len(first.line.text) + 1
+            if batch and (len(batch) >= most or size > room):
+                break
+            batch.append(self._lines.popleft())
+        return batch
+
+    async def _post(self, batch: Sequence[_Waiting]) -> None:
+        retry_after: str | None = None
+        failure: Exception
+        try:
+            body = b"\n".join(waiting.line.text for waiting in batch)
+            async with self._connections.ask("POST", self._path, _POST_S, headers=_HEADERS, body=body) as response:
+                content: bytes = await response.read()
+                retry_after = response.headers.get("retry-after")
+                if response.status == 202:
+                    self._settle(batch, content, retry_after)
+                    return
+                failure = refusal(response.status, content)
+        except PASSING as error:
+            failure = error
+        except RewardGatewayError as error:
+            # The client is closed, or the reply is not a gateway's.
+            for waiting in batch:
+                waiting.fail(error)
+            return
+        except asyncio.CancelledError:
+            for waiting in batch:
+                waiting.fail(ClientUnusable("this client was closed during a submission"))
+            raise
+        if len(batch) > 1 and isinstance(failure, GatewayRefused) and failure.code in _PER_LINE:
+            # It is the first line's error, and no line was accepted: the others may have errors that pass.
+            half = len(batch) // 2
+            await self._post(batch[:half])
+            await self._post(batch[half:])
+            return
+        self._again([(waiting, failure) for waiting in batch], retry_after)
+
+    def _settle(self, batch: Sequence[_Waiting], content: bytes, retry_after: str | None) -> None:
+        try:
+            reply: dict[str, Any] = json.loads(content)
+            results = reply["results"]
+            self.credits = Credits(rollouts=reply["credits"]["rollouts"], bytes=reply["credits"]["bytes"])
+            if len(results) != len(batch):
+                raise ValueError("a result for each line")
+            failed: list[tuple[_Waiting, Exception]] = []
+            for waiting, one in zip(batch, results, strict=True):
+                if "error" in one:
+                    code = one["error"]["code"]
+                    refused = GatewayRefused(
+                        f"{code}: {one['error']['message']}", status=_PER_LINE.get(code, 503), code=code
+                    )
+                    failed.append((waiting, refused))
+                elif not waiting.answer.done():
+                    waiting.answer.set_result(Accepted(one["uid"], one["attempt"], one["state"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise not_a_gateway(content, 202) from error
+        if failed:
+            self._again(failed, retry_after)
+
+    def _again(self, failed: Sequence[tuple[_Waiting, Exception]], retry_after: str | None) -> None:
+        """Puts lines back whose failure may pass, and pauses."""
+        longest = 0.0
+        for waiting, failure in reversed(failed):
+            if waiting.answer.done():
+                continue
+            try:
+                longest = max(longest, waiting.tries.pause_s(failure, retry_after))
+                self._lines.appendleft(waiting)
+            except RewardGatewayError as error:
+                waiting.fail(error)
+        if longest > 0:
+            self._resumes_at = max(self._resumes_at, asyncio.get_running_loop().time() + longest)
+            self._start()

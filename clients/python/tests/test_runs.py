@@ -1,0 +1,482 @@
+"""AsyncRun and Run with a real gateway that has a queue, and with scripted refusals."""
+
+import asyncio
+import copy
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+import reward_gateway_client.retry as retry
+from conftest import Queued
+from reward_gateway_client import (
+    AsyncRun,
+    ClientUnusable,
+    CursorLost,
+    Final,
+    GatewayRefused,
+    GatewayUnreachable,
+    RolloutLost,
+    RolloutsRefused,
+    Run,
+)
+from scripted import Answer, Handler, ScriptedServer, reset, result, silent, status
+
+
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "FIRST_PAUSE_S", 0.01)
+
+
+@pytest.fixture
+def name() -> str:
+    return f"run-{uuid4().hex[:8]}"
+
+
+def sample(response: object, **more: object) -> dict[str, object]:
+    return {"prompt": "q", "response": str(response), "ground_truth": "0", **more}
+
+
+def held(group: str, **more: object) -> dict[str, object]:
+    """Waits for another answer of its group."""
+    return sample(1, group_id=group, group_size=2, **more)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    while not is_so():  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+
+
+async def unfinished(run: AsyncRun, count: int) -> None:
+    while (await run.status()).unfinished != count:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+async def read(run: AsyncRun) -> dict[str, Final]:
+    return {final.uid: final async for final in run.finals(follow=False)}
+
+
+def test_rollouts_come_back_with_their_rewards_each_once(queued: Queued, name: str) -> None:
+    async def work() -> None:
+        async with AsyncRun(queued.url, name, reward="stated") as run:
+            assert (await run.status()).finals == 0
+            first = await run.submit(sample(0.25), "r/1")
+            assert (first.uid, first.attempt) == ("r/1", 1)
+            assert (await run.submit(sample(0.25), "r/1")).attempt == 1, "the same again is the same"
+            many = await run.submit_many({f"m-{n}": sample(n / 1000) for n in range(600)})
+            assert [one.uid for one in many] == [f"m-{n}" for n in range(600)]
+            unnamed = await run.submit_many([sample(1), sample("throw")])
+            assert run.credits is not None
+            assert run.credits.rollouts <= 200_000
+            found = await read(run)
+            assert len(found) == 603
+            assert found["r/1"].result.reward == 0.25
+            assert {uid: one.result.reward for uid, one in found.items() if uid.startswith("m-")} == {
+                f"m-{n}": n / 1000 for n in range(600)
+            }
+            broken = found[unnamed[1].uid]
+            assert (broken.state, broken.result.reward) == ("invalid", None)
+            assert broken.result.failure is not None
+            assert broken.result.failure["kind"] == "rule_error"
+            assert await read(run) == {}
+            assert (await run.wait("r/1")) == found["r/1"]
+            stands = await run.status()
+            assert (stands.unfinished, stands.finals, stands.cursor) == (0, 603, run.cursor)
+
+    asyncio.run(work())
+
+
+def test_a_loop_that_broke_off_goes_on_behind_what_it_finished(queued: Queued, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "cursor"
+
+    async def some(count: int) -> list[str]:
+        found = []
+        async with AsyncRun(queued.url, name, reward="stated", cursor_file=file) as run:
+            if count == 3:
+                await run.submit_many({str(n): sample(0.5) for n in range(8)})
+            async for final in run.finals(follow=False):
+                found.append(final.uid)
+                if len(found) == count:
+                    break
+        return found
+
+    first = asyncio.run(some(3))
+    rest = asyncio.run(some(99))
+    # The third was handed out, but the loop did not come back for the next one: its work may be lost.
+    assert rest[0] == first[2]
+    assert sorted(first[:2] + rest) == [str(n) for n in range(8)]
+
+    async def given() -> list[str]:
+        async with AsyncRun(queued.url, name) as run:
+            everything = [final async for final in run.finals(follow=False)]
+        async with AsyncRun(queued.url, name, after=everything[4].cursor) as run:
+            return [final.uid async for final in run.finals(follow=False)] + [one.uid for one in everything[:5]]
+
+    assert sorted(asyncio.run(given())) == sorted(first[:2] + rest)
+
+
+def test_thousands_of_awaits_share_three_connections(queued: Queued, name: str) -> None:
+    async def work() -> None:
+        async with AsyncRun(queued.url, name, reward="stated") as run:
+            most = 0
+
+            async def one(n: int) -> float | None:
+                nonlocal most
+                (found,) = await run.score([sample(n / 4096)])
+                if n % 64 == 0:
+                    most = max(most, connections_to(queued.url))
+                return found.reward
+
+            assert await asyncio.gather(*map(one, range(2048))) == [n / 4096 for n in range(2048)]
+            assert 1 <= most <= 3
+
+    asyncio.run(work())
+
+
+def connections_to(url: str) -> int:
+    """Established connections of this process."""
+    port = int(url.rpartition(":")[2])
+    own = set()
+    for fd in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            own.add(os.readlink(fd))
+    rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
+    return sum(f"socket:[{row[9]}]" in own for row in rows if int(row[2].split(":")[1], 16) == port and row[3] == "01")
+
+
+def test_answers_of_one_call_are_compared_and_those_of_others_are_not(queued: Queued, name: str) -> None:
+    async def work() -> None:
+        async with AsyncRun(queued.url, name, reward="joined") as run:
+            three, two, named = await asyncio.gather(
+                run.score([sample(n) for n in range(3)]),
+                run.score([sample(1), sample(2)]),
+                run.score([sample(1, group_id=7), sample(2, group_id=7), *(sample(n, group_id=8) for n in range(4))]),
+            )
+            assert [one.reward for one in three + two + named] == [3, 3, 3, 2, 2, 2, 2, 4, 4, 4, 4]
+            streamed = {index: found.reward async for index, found in run.stream([sample(1), sample(1)])}
+            assert streamed == {0: 2, 1: 2}
+
+    asyncio.run(work())
+
+
+def test_threads_share_a_run(queued: Queued, name: str) -> None:
+    with Run(queued.url, name, reward="stated", timeout_s=20) as run:
+        rewards: dict[int, float | None] = {}
+
+        def one(n: int) -> None:
+            rewards[n] = run.score([sample(n / 64)])[0].reward
+
+        threads = [threading.Thread(target=one, args=(n,)) for n in range(64)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert rewards == {n: n / 64 for n in range(64)}
+        run.submit(sample(1), "a")
+        run.submit_many([sample(1)])
+        assert len(list(run.finals(follow=False))) == 66
+        assert run.wait("a").result.reward == 1
+        assert dict(run.stream([sample(1)]))[0].reward == 1
+        assert (run.cancel("a"), run.status().unfinished, run.credits is None) == (0, 0, False)
+        for other in (pickle.loads(pickle.dumps(run)), copy.copy(run)):
+            with other:
+                assert other.score([sample(0.5)])[0].reward == 0.5
+    with pytest.raises(ClientUnusable):
+        run.submit(sample(1))
+
+
+def test_what_is_cancelled_by_uid_group_and_version_has_a_final(queued: Queued, name: str) -> None:
+    async def work() -> None:
+        async with AsyncRun(queued.url, name, reward="joined") as run:
+            await run.submit_many(
+                {
+                    "uid": held("a"),
+                    "group": held("b"),
+                    "old": held("c", policy_version=4),
+                    "new": held("d", policy_version={"first": 5, "last": 9}),
+                }
+            )
+            assert await run.cancel("uid") == 1
+            assert await run.cancel(group="b") == 1
+            assert await run.cancel(policy_version_below=5) == 1
+            with pytest.raises(ValueError, match="name a uid"):
+                await run.cancel()
+            waiting = asyncio.create_task(run.wait("new"))
+            await asyncio.sleep(0)
+            assert await run.cancel("new") == 1
+            assert (await waiting).state == "cancelled"
+            found = await read(run)
+            assert {one.state for one in found.values()} == {"cancelled"}
+            assert {(one.result.failure or {}).get("kind") for one in found.values()} == {"cancelled"}
+
+    asyncio.run(work())
+
+
+def test_a_call_that_is_cancelled_leaves_nothing_to_score(queued: Queued, name: str) -> None:
+    async def work() -> None:
+        async with AsyncRun(queued.url, name, reward="joined") as run:
+            calls = [asyncio.create_task(run.score([held(str(n))])) for n in range(5)]
+            await unfinished(run, 5)
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+            await unfinished(run, 0)
+            assert {one.state for one in (await read(run)).values()} == {"cancelled"}
+
+    asyncio.run(work())
+
+
+def test_a_newer_attempt_ends_the_wait_for_the_older(queued: Queued, name: str) -> None:
+    async def work() -> None:
+        async with AsyncRun(queued.url, name, reward="joined") as run:
+            await run.submit(held("g"), "partial")
+            older = asyncio.create_task(run._waits.of("partial", lambda: run.submit(held("g"), "partial")))
+            await until(lambda: any(wait.attempt for wait in run._waits._all()))
+            again = await run.submit(held("g", extra_info={"turn": 2}), "partial")
+            assert again.attempt == 2
+            await run.submit(held("g"), "other")
+            with pytest.raises(RolloutLost, match="attempt 1 of the rollout 'partial' was replaced by attempt 2"):
+                await older
+            assert (await run.wait("partial")).result.reward == 2
+            with pytest.raises(RolloutLost, match="which has a newer one"):
+                await run._waits.of("partial", lambda: run.submit(held("g"), "partial"))
+            with pytest.raises(GatewayRefused, match="RG_ATTEMPT_CONFLICT") as conflict:
+                await run.submit(held("g", extra_info={"turn": 3}), "partial", attempt=1)
+            assert conflict.value.status == 409
+
+    asyncio.run(work())
+
+
+def test_a_refused_rollout_does_not_cost_the_others(queued: Queued, name: str) -> None:
+    async def work() -> None:
+        async with AsyncRun(queued.url, name, reward="stated") as run:
+            group_missing = sample(1)
+            with pytest.raises(RolloutsRefused, match="2 of 4 rollouts were refused") as refused:
+                await asyncio.gather(
+                    run.submit_many({str(n): sample(1) for n in range(2)}),
+                    run.submit_many(
+                        {"a": group_missing, "b": group_missing, "c": held("g"), "d": held("g")}, reward="joined"
+                    ),
+                )
+            assert set(refused.value.refused) == {"a", "b"}
+            assert refused.value.refused["a"].status == 400
+            with pytest.raises(RolloutsRefused) as unknown:
+                await run.submit_many([sample(1)] * 3, reward="nobody")
+            assert {one.code for one in unknown.value.refused.values()} == {"RG_REWARD_UNKNOWN"}
+            with pytest.raises(GatewayRefused, match="RG_REWARD_UNKNOWN"):
+                await run.score([sample(1)], reward="nobody")
+            with pytest.raises(ValueError, match="uid"):
+                await run.submit(sample(1), "two words")
+            assert sorted(await read(run)) == ["0", "1", "c", "d"]
+            pickle.loads(pickle.dumps(refused.value))
+        with pytest.raises(ValueError, match="name"):
+            AsyncRun(queued.url, "a/b")
+        with pytest.raises(ValueError, match="REWARD_GATEWAY_RUN"):
+            AsyncRun(queued.url)
+
+    asyncio.run(work())
+
+
+def test_a_gateway_without_a_queue_says_so(gateway_url: str) -> None:
+    with Run(gateway_url, "run", reward="stated") as run:
+        for call in (lambda: run.submit(sample(1)), lambda: list(run.finals()), lambda: run.score([sample(1)])):
+            with pytest.raises(GatewayRefused, match="the queue is off"):
+                call()
+
+
+def test_a_cursor_that_the_gateway_lost_names_where_to_go_on(
+    queued: Queued, name: str, scripted: ScriptedServer
+) -> None:
+    with Run(queued.url, name, reward="stated", after="0123456789ab-7") as run:
+        run.submit(sample(1), "a")
+        with pytest.raises(CursorLost, match="no such cursor") as lost:
+            next(run.finals())
+        assert [one.uid for one in run.finals(lost.value.go_on, follow=False)] == ["a"]
+    scripted.answers = [
+        lambda handler, _: handler.send(
+            410, {"error": {"code": "RG_CURSOR_UNKNOWN", "message": "3 finals are gone; go on after 0123456789ab-12"}}
+        )
+    ]
+    with Run(scripted.url, name) as run, pytest.raises(CursorLost) as named:
+        next(run.finals("0123456789ab-9"))
+    assert named.value.go_on == "0123456789ab-12"
+
+
+def test_kill_9_of_the_gateway_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    gateway = Queued(tmp_path)
+
+    async def work() -> None:
+        async with (
+            AsyncRun(gateway.url, "run", reward="stated", timeout_s=60) as run,
+            AsyncRun(gateway.url, "run") as other,
+        ):
+            seen: list[str] = []
+
+            async def follow() -> None:
+                async for final in other.finals():
+                    seen.append(final.uid)
+                    if len(seen) == 400:
+                        return
+
+            following = asyncio.create_task(follow())
+            waits = [asyncio.create_task(run.score([sample("slow" if n % 50 == 0 else n / 512)])) for n in range(200)]
+            await until(lambda: len(seen) >= 20)
+            gateway.kill()
+            waits += [asyncio.create_task(run.score([sample(n / 512)])) for n in range(200, 400)]
+            assert not all(one.done() for one in waits)
+            await asyncio.to_thread(gateway.start)
+            results = await asyncio.gather(*waits)
+            assert [one.reward for (one,) in results] == [
+                0.5 if n < 200 and n % 50 == 0 else n / 512 for n in range(400)
+            ]
+            await asyncio.wait_for(following, 30)
+            assert len(set(seen)) == 400
+            assert (await run.status()).finals == 400
+
+    try:
+        asyncio.run(work())
+    finally:
+        gateway.kill()
+
+
+def test_a_queue_without_room_is_named_with_its_wait(tmp_path: Path) -> None:
+    gateway = Queued(tmp_path, "max_rollouts: 4")
+
+    async def work() -> None:
+        async with AsyncRun(gateway.url, "run", reward="joined") as run:
+            await run.submit_many({str(n): held(str(n)) for n in range(4)})
+            assert run.credits is not None
+            assert run.credits.rollouts == 0
+            async with AsyncRun(gateway.url, "run", reward="joined", timeout_s=5) as hasty:
+                with pytest.raises(GatewayUnreachable, match=r"RG_OVERLOADED.*Retry-After \d+ s with"):
+                    await hasty.submit(held("x"))
+            assert await run.cancel(group="0") + await run.cancel(group="1") == 2
+            assert len(await run.submit_many([held("x"), held("y")])) == 2
+
+    try:
+        asyncio.run(work())
+    finally:
+        gateway.kill()
+
+
+def test_a_folder_that_is_gone_ends_the_wait(tmp_path: Path) -> None:
+    gateway = Queued(tmp_path)
+
+    async def work() -> None:
+        async with AsyncRun(gateway.url, "run", reward="joined") as run:
+            waiting = asyncio.create_task(run.score([held("g")]))
+            await unfinished(run, 1)
+            assert (await run.score([sample(1, group_id="z", group_size=1)]))[0].reward == 1
+            gateway.kill()
+            (tmp_path / "queue").rename(tmp_path / "elsewhere")
+            await asyncio.to_thread(gateway.start)
+            with pytest.raises(RolloutLost, match="no longer knows"):
+                await asyncio.wait_for(waiting, 20)
+
+    try:
+        asyncio.run(work())
+    finally:
+        gateway.kill()
+
+
+def accepted(*refused: str) -> Answer:
+    """Accepts all lines but those with these uids, for which there is no room."""
+
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        error = {"code": "RG_OVERLOADED", "message": "no room"}
+        uids = [line["uid"] for line in body["lines"]]
+        rows: list[dict[str, Any]] = [
+            {"line": at, "uid": uid, "error": error}
+            if uid in refused
+            else {"uid": uid, "attempt": 1, "state": "queued"}
+            for at, uid in enumerate(uids, 1)
+        ]
+        credits = {"rollouts": 100, "bytes": 10**9}
+        handler.send(202, {"results": rows, "credits": credits}, {"retry_after": "0.2"} if refused else {})
+
+    return answer
+
+
+def test_lines_without_an_answer_are_sent_again_as_the_same_bytes(scripted: ScriptedServer) -> None:
+    scripted.answers = [reset, status(503, "RG_CLOSING"), accepted("b"), accepted()]
+    started = time.monotonic()
+    with Run(scripted.url, "run", reward="r") as run:
+        run.submit_many({"a": sample(1), "b": sample(2), "c": sample(3)}, training_step=4, deadline_s=9, priority=2)
+    lines = [request["raw"].split(b"\n") for request in scripted.requests]
+    assert lines[0] == lines[1] == lines[2]
+    assert lines[3] == [lines[0][1]]
+    assert time.monotonic() - started >= 0.2
+    first = json.loads(lines[0][0])
+    assert first == {"uid": "a", "reward": "r", "training_step": 4, "deadline_s": 9, "priority": 2, "sample": sample(1)}
+
+
+def test_reading_goes_on_where_a_connection_broke(scripted: ScriptedServer) -> None:
+    def page(*numbers: int, unfinished: int = 1) -> Answer:
+        rows = [
+            {"uid": str(n), "attempt": 1, "state": "scored", "cursor": f"c-{n}", "at": 1.0, "result": result(n, 1)}
+            for n in numbers
+        ]
+        return lambda handler, _: handler.send(
+            200, {"results": rows, "cursor": f"c-{numbers[-1]}" if numbers else "c-0", "unfinished": unfinished}
+        )
+
+    scripted.answers = [page(1, 2), reset, status(502, "x"), page(3), page(4, unfinished=0), page(unfinished=0)]
+    with Run(scripted.url, "run") as run:
+        found = [one.uid for one in run.finals(follow=False)]
+    assert found == ["1", "2", "3", "4"]
+    asked = [request["path"].partition("after=")[2] for request in scripted.requests]
+    assert asked == ["", "c-2", "c-2", "c-2", "c-3", "c-4"]
+
+
+def test_a_gateway_that_stays_away_is_named_within_the_time_limit(scripted: ScriptedServer) -> None:
+    scripted.answers = [silent] * 4
+    for work in (
+        lambda run: run.submit(sample(1)),
+        lambda run: run.score([sample(1)]),
+        lambda run: run.cancel("a"),
+    ):
+        started = time.monotonic()
+        with Run(scripted.url, "run", reward="r", timeout_s=0.3) as run, pytest.raises(GatewayUnreachable):
+            work(run)
+        assert time.monotonic() - started < 2
+
+
+def test_a_run_closes_without_a_word_whatever_is_under_way(queued: Queued, name: str) -> None:
+    code = f"""
+import asyncio, threading, time
+from reward_gateway_client import AsyncRun, ClientUnusable, Run
+held = lambda n: {{"response": "1", "group_id": str(n), "group_size": 2}}
+async def closed():
+    async with AsyncRun({queued.url!r}, {name!r}, reward="joined") as run:
+        calls = [asyncio.ensure_future(run.score([held(n)])) for n in range(3)]
+        finals = run.finals()
+        following = asyncio.ensure_future(anext(finals))
+        while (await run.status()).unfinished < 3: await asyncio.sleep(0.01)
+    print(*(type(one).__name__ for one in await asyncio.gather(*calls, following, return_exceptions=True)))
+async def left():
+    run = AsyncRun({queued.url!r}, {name!r}, reward="joined")
+    calls = [asyncio.ensure_future(run.score([held(n)])) for n in range(3, 6)]
+    while (await run.status()).unfinished < 6: await asyncio.sleep(0.01)
+    for call in calls: call.cancel()
+    await run.close()
+asyncio.run(closed())
+asyncio.run(left())
+AsyncRun({queued.url!r}, "never-used")
+run = Run({queued.url!r}, {name!r}, reward="joined")
+stream = run.finals()
+run.submit(held(10))
+"""
+    ended = subprocess.run([sys.executable, "-X", "dev", "-c", code], capture_output=True, text=True, timeout=60)
+    assert ended.stderr == ""
+    assert ended.stdout.split() == ["ClientUnusable"] * 4
+    assert ended.returncode == 0
