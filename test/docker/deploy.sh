@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# npm run test:deploy: the manifests built by kustomize and validated against Kubernetes' schemas, compose.yaml loaded as
+# npm run test:deploy: the manifests built by kustomize and by Helm and validated against Kubernetes' schemas, compose.yaml loaded as
 # `docker compose config` loads it, and the Dockerfile's steps by hand. Needs Go, Python 3.11 and npm's registry; tools are
 # kept in .venv-deploy.
 set -euo pipefail
@@ -10,6 +10,8 @@ trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 export GOBIN=$tools/bin
 [ -x "$tools/bin/kubernetes-validate" ] || { python3 -m venv "$tools" && "$tools/bin/pip" install -q kubernetes-validate==1.37.0; }
 [ -x "$tools/bin/kustomize" ] || go install sigs.k8s.io/kustomize/kustomize/v5@v5.7.1
+[ -x "$tools/bin/helm" ] || go install helm.sh/helm/v3/cmd/helm@v3.22.0
+[ -x "$tools/bin/kubeconform" ] || go install github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
 # compose-go is what Docker's plug-in loads files with, its JSON Schema and its checks of what belongs together included.
 [ -x "$tools/bin/compose" ] || { go install github.com/compose-spec/compose-go/v2/cmd@v2.16.2 && mv "$tools/bin/cmd" "$tools/bin/compose"; }
 
@@ -37,7 +39,33 @@ for version in 1.29.0 1.37.0; do
 done
 echo "$(grep -c '^kind:' "$work/built.yaml") resources"
 
+echo '== Helm'
+chart=docker/helm
+grep -q "^appVersion: $(node -p "require('./package.json').version")$" "$chart/Chart.yaml" || { echo "$chart has another version" >&2; exit 1; }
+"$tools/bin/helm" lint --strict "$chart" 2>/dev/null
+# Without its news that the chart holds a link.
+template() { "$tools/bin/helm" template --kube-version 1.29 "$@" 2> >(grep -v 'symbolic link' >&2); }
+template reward-gateway "$chart" >"$work/helm.yaml"
+"$tools/bin/python" test/docker/same-resources.py "$work/helm.yaml" "$work/built.yaml"
+# All that can be set, and all that can be left out.
+template other "$chart" --set image.tag=,image.pullPolicy=Always,replicas=3,autoscaling.enabled=false,service.type=NodePort \
+  --set serviceMonitor.labels.team=rl,podLabels.team=rl,podAnnotations.a=b,nodeSelector.disk=ssd \
+  --set 'args={--log-level,warn}' \
+  --set 'env[0].name=JUDGE_MODEL,env[0].value=some/model,imagePullSecrets[0].name=registry,tolerations[0].operator=Exists' \
+  --set-file 'config.gateway\.yaml='"$work/overlay/gateway.yaml" >"$work/set.yaml"
+template bare "$chart" --set autoscaling.enabled=false,serviceMonitor.enabled=false,networkPolicy.enabled=false >"$work/bare.yaml"
+schemas=$("$tools/bin/python" -c 'import kubernetes_validate as k; print(k.__path__[0])')/kubernetes-json-schema
+for version in 1.29.0 1.37.0; do
+  # kubeconform finds no definitions at the root of a web server.
+  cp -r "$schemas/v$version-local-strict" "$work/$version"
+  sed -i "s|\"/api/_definitions.json|\"file://$work/$version/_definitions.json|" "$work/$version"/*.json
+  "$tools/bin/kubeconform" -strict -summary -skip ServiceMonitor -schema-location "$work/$version/{{.ResourceKind}}{{.KindSuffix}}.json" \
+    "$work"/helm.yaml "$work"/set.yaml "$work"/bare.yaml "$work"/built.yaml "$work"/overlaid.yaml "$work"/sandbox.yaml
+done
+if template wrong "$chart" --set replica=3 >/dev/null; then echo 'a wrong value is not seen' >&2; exit 1; fi
+
 echo '== systemd and Slurm'
+bash -n docker/slurm/reward-gateway.sbatch docker/slurm/rolling-restart.sh
 if command -v systemd-analyze >/dev/null; then
   systemd-analyze verify docker/sandbox/reward-gateway-sandbox.service
 else
