@@ -112,7 +112,7 @@ for (const tests of counts) {
       const request = { program: programs[0][1], inputs, outputs, times: Math.max(4, Math.ceil(times / 4)) }
       rates.prime.push(primeCode(request) as Rate)
     }
-    if (fusion && round === 0)
+    if (fusion)
       rates.fusion.push(
         await rate(fusion, tests, Math.max(2, Math.ceil(20 / tests)), () => cpuOf(FUSION_PID)),
       )

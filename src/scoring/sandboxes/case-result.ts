@@ -30,7 +30,7 @@ export function resultOf(
     return passes(expected, answer)
   }
   // The program may have written the value itself.
-  const ended = isDeeper(answer.value, deepestValue) ? 'tampered' : answer.ended
+  const ended = isForged(answer.value, deepestValue) ? 'tampered' : answer.ended
   return {
     ended,
     passed: ended === 'ok' && gives(),
@@ -42,11 +42,13 @@ export function resultOf(
 /** Levels of JSON: case_value.py writes at most 200 of a value, and three for each dict. */
 const deepestValue = 640
 
-/** What reads a value goes as deep as it is nested. */
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1)))
+/** Deeper than `levels`, which is as deep as readers go, or with a number that JSON does not have, such as 1e999. */
+const isForged = (value: unknown, levels: number): boolean =>
+  typeof value === 'number'
+    ? !Number.isFinite(value)
+    : typeof value === 'object' &&
+      value !== null &&
+      (levels === 0 || Object.values(value).some((one) => isForged(one, levels - 1)))
 
 /** A case as zygote.py reads it. */
 export interface CaseMessage {

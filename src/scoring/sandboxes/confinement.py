@@ -306,6 +306,7 @@ class Confinement:
         self.becomes_nobody = level != "none" and os.getuid() == 0 and files.is_public()
         # A namespace of users counts its own threads. Elsewhere the kernel counts those of all processes of a user, so a
         # template looks how many its case has.
+        self.most_threads = MOST_THREADS
         self.counts_threads, self.watches_threads = level == "namespaces", level == "landlock"
         self.rules, self.filter = None, None
         if level != "none":
@@ -325,7 +326,8 @@ class Confinement:
 
     def limits_of(self, message):
         """Arguments of setrlimit for each case of a program."""
-        memory = self.own_bytes + (message["memory_mb"] << 20)
+        # What a template keeps of a case's outputs is mapped in the case too, where it is empty.
+        memory = self.own_bytes + (message["memory_mb"] << 20) + 2 * message["output_bytes"]
         cpu = max(1, int(-(-message["cpu_s"] // 1)))
         wanted = [(resource.RLIMIT_AS, memory, memory), (resource.RLIMIT_CPU, cpu, cpu + 1)]
         if self.level != "none":

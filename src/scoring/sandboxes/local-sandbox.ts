@@ -266,7 +266,7 @@ export class LocalSandbox implements Sandbox {
   ): Promise<ExecutionResult> {
     const wanted = await this.#evaluated(zygote, setup, cases)
     const { wallSeconds, totalSeconds, message } = limitsOf(limits)
-    const begun = zygote.exchange({
+    const begun = zygote.begin({
       program,
       ...message,
       ...(language !== 'python' && nativeOf(language, program)),
@@ -279,8 +279,8 @@ export class LocalSandbox implements Sandbox {
     for (const one of cases) {
       if (this.#clock.now() >= until) break
       const input = inputOf(one)
-      const ask = async (): Promise<Answer> =>
-        (await this.#limited(zygote, zygote.exchange(input), wallSeconds + graceSeconds)) as Answer
+      const ask = (): Promise<Answer> =>
+        this.#limited(zygote, zygote.runCase(input), wallSeconds + graceSeconds)
       let answer = await ask()
       // A case that had to share its core with others was not slow itself.
       if (answer.ended === 'time' && answer.cpu_s < wallSeconds / 2 && !answer.asleep) answer = await ask()
@@ -290,7 +290,7 @@ export class LocalSandbox implements Sandbox {
       if (stop === 'first_failure' && !result.passed) break
       if (stop === 'first_passes' && results[0]?.passed) break
     }
-    zygote.tell({ end: true })
+    zygote.end()
     return { compiled: true, cases: results }
   }
 
@@ -305,16 +305,16 @@ export class LocalSandbox implements Sandbox {
       if (expected && 'python' in expected) values.set(expected.python, undefined)
     if (values.size === 0) return values
     const { message } = limitsOf({})
-    const begun = zygote.exchange({ program: setup, ...message })
+    const begun = zygote.begin({ program: setup, ...message })
     const { compiled } = (await this.#limited(zygote, begun, compileSeconds)) as Compiled
     if (!compiled) throw new NoExpectedValue()
     for (const expression of values.keys()) {
-      const asked = zygote.exchange({ value: expression, alone: true })
-      const answer = (await this.#limited(zygote, asked, compileSeconds)) as Answer
+      const asked = zygote.runCase({ value: expression, alone: 'yes' })
+      const answer = await this.#limited(zygote, asked, compileSeconds)
       values.set(expression, answer.value)
       if (answer.ended !== 'ok' || !sameValues(answer.value, answer.value)) break
     }
-    zygote.tell({ end: true })
+    zygote.end()
     for (const value of values.values()) if (!sameValues(value, value)) throw new NoExpectedValue()
     return values
   }

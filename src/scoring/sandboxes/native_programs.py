@@ -125,7 +125,7 @@ class Languages:
         source, prefix = PROBES[name]
         self.slot = zygote.file_in_memory("program")
         message = {"program": source, "language": name, "memory_mb": 512, "cpu_s": 10, "wall_s": 20, "output_bytes": 65536}
-        answer = zygote.json.loads(zygote.run_case(self.program_of(message), {"stdin": "21"}))
+        answer = zygote.run_probe(self.program_of(message), "21")
         self.close_slot()
         number, _, version = answer["stdout"].partition(" ")
         if answer["ended"] != "ok" or number != "42":

@@ -12,15 +12,16 @@ Then the other side sends, and waits for each answer:
         "javascript", whose cases have only "stdin", and "key": a hash of a C++ source, which is then compiled once
         -> {"compiled": true} | {"compiled": false, "message": "..."}
     {"stdin": "text"} | {"call": "name", "args": "a JSON list"} | {"value": "expression"} |
-    {"check": "statements", "gives": "any text"}
+    {"check": "statements", "gives": "any text"}; of all but the first kind, the first bit of the length is set
         -> {"ended": "ok" | "exception" | "exit" | "signal" | "time" | "memory" | "output" | "missing", "code": 0,
-            "stdout": "...", "stderr": "...", "value": encoded, "asleep": true, "cpu_s": 0.01, "wall_s": 0.01}
-    {"end": true}, after which the next program may come
+            "asleep": true, "cpu_s": 0.01, "wall_s": 0.01, "sizes": [7, 0, 2]}, a line break, and as many bytes of
+            standard output, standard error and JSON of the encoded value
+    an empty message, after which the next program may come
 
 Three kinds of process take part. The server imports what programs use, once. For each program it forks a template,
 which compiles the source. The template forks a process for each case, so that a case costs neither the start of an
-interpreter nor a compilation. Only that last process runs the program. It knows its own input and nothing else:
-what a case expects never comes here.
+interpreter nor a compilation. Only that last process runs the program. It alone reads its input, and it knows nothing
+else: what a case expects never comes here.
 """
 
 # cspell:disable
@@ -32,7 +33,6 @@ os.register_at_fork, register_at_fork = lambda **_: None, os.register_at_fork
 
 import _thread
 import builtins
-import fcntl
 import gc
 import io
 import json
@@ -47,15 +47,11 @@ import traceback
 COMPILER_BYTES = 1 << 30
 RECURSION = 600_000  # as verl's prime_code sets it
 STACK = 512 << 20
-STDERR_KEPT = 4_096
-THREADS_COUNTED_S = 0.02
-
-# Exit codes by which a case tells how it ended. A program can end with them too, which makes it fail by another name.
-EXCEPTION, NO_MEMORY, MISSING = 241, 242, 243
 # By which a template tells that the other side has gone, and that the machine was too busy to compile.
 NO_MORE, TOO_BUSY = 4, 5
-ENDS = {0: "ok", EXCEPTION: "exception", NO_MEMORY: "memory", MISSING: "missing"}
 
+# The first bit of a case's length says whether a value is asked for.
+MOST_BYTES = (1 << 31) - 1
 KILL_SIGNAL = int(signal.SIGKILL)
 # native_programs.py, and the languages of it that can be used.
 native, languages = None, None
@@ -72,8 +68,10 @@ def sibling(name):
     return module
 
 
-confining, asking, reading = sibling("confinement"), sibling("case_value"), sibling("readable_files")
+confining, asking, reading, watching = map(sibling, ("confinement", "case_value", "readable_files", "watched_case"))
 libc, lowered, PR_SET_PDEATHSIG, RULES_FD = confining.libc, confining.lowered, confining.PR_SET_PDEATHSIG, confining.RULES_FD
+EXCEPTION, NO_MEMORY, MISSING = watching.EXCEPTION, watching.NO_MEMORY, watching.MISSING
+file_in_memory, write_all = watching.file_in_memory, watching.write_all
 LookupMissing, encode, exit_code, value_of = asking.LookupMissing, asking.encode, asking.exit_code, asking.value_of
 
 # --- Messages ---------------------------------------------------------------------------------------------------
@@ -90,26 +88,30 @@ def read_exactly(fd, size):
     return b"".join(parts)
 
 
-def receive(decode=json.JSONDecoder().scan_once):
+def receive():
     """The next message, or None when the other side has gone."""
+    size = receive_size()
+    return size and receive_body(size)
+
+
+def receive_size():
     head = read_exactly(MESSAGES_IN, 4)
-    body = head and read_exactly(MESSAGES_IN, int.from_bytes(head, "big"))
+    return head and int.from_bytes(head, "big")
+
+
+def receive_body(size, decode=json.JSONDecoder().scan_once):
+    body = read_exactly(MESSAGES_IN, size)
     return None if body is None else decode(body.decode(), 0)[0]
 
 
-def write_all(fd, data, write=os.write, view=memoryview):
-    rest = view(data)
-    while rest:
-        rest = rest[write(fd, rest) :]
-
-
 def send(message):
-    send_text(json.dumps(message))
+    send_parts([json.dumps(message).encode()])
 
 
-def send_text(text):
-    body = text.encode()
-    write_all(MESSAGES_OUT, len(body).to_bytes(4, "big") + body)
+def send_parts(parts):
+    write_all(MESSAGES_OUT, sum(map(len, parts)).to_bytes(4, "big"))
+    for part in parts:
+        write_all(MESSAGES_OUT, part)
 
 
 # --- A case ------------------------------------------------------------------------------------------------------
@@ -124,7 +126,8 @@ class Program:
     def __init__(self, code, message, confinement):
         self.code = code
         self.confinement = confinement
-        self.wall_s, self.cpu_s, self.output_bytes = message["wall_s"], message["cpu_s"], message["output_bytes"]
+        self.wall_s, self.cpu_s = message["wall_s"], message["cpu_s"]
+        self.outputs = watching.Outputs(message["output_bytes"])
         self.limits = confinement.limits_of(message)
         module = type(sys)("__main__")
         module.__dict__.update(known_names)
@@ -134,118 +137,6 @@ class Program:
     def enter(self, given, out, err, res, case):
         """Turns a fork into the process of a case. Does not return."""
         enter_case(given, out, err, res, self, case)
-
-
-def file_in_memory(name):
-    return os.memfd_create(name, os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
-
-
-def run_case(program, case):
-    """Forks a process that runs the program on a case. Returns how it ended, as a JSON text."""
-    given = file_in_memory("stdin")
-    text = case.get("stdin")
-    if text:
-        write_all(given, text.encode("utf-8", "surrogatepass"))
-        os.lseek(given, 0, os.SEEK_SET)
-    fcntl.fcntl(given, fcntl.F_ADD_SEALS, 0xF)
-    stdout, out = os.pipe()
-    stderr, err = os.pipe()
-    result, res = (None, None) if text is not None else os.pipe()
-    started = time.monotonic()
-    child = os.fork()
-    if child == 0:
-        try:
-            program.enter(given, out, err, res, case)
-        finally:
-            os._exit(255)
-    for fd in (given, out, err, res):
-        if fd is not None:
-            os.close(fd)
-    try:
-        return watch(child, stdout, stderr, result, program, started)
-    finally:
-        for fd in (stdout, stderr, result):
-            if fd is not None:
-                os.close(fd)
-
-
-def watch(child, stdout, stderr, result, program, started):
-    """Reads what a process writes until it ends or breaks a limit."""
-    exit_fd = os.pidfd_open(child)
-    kept = {fd: bytearray() for fd in (stdout, stderr, result) if fd is not None}
-    poll = select.poll()
-    for fd in (*kept, exit_fd):
-        poll.register(fd, select.POLLIN)
-    deadline = started + program.wall_s
-    broken, gone, counted = None, False, started
-    pause = THREADS_COUNTED_S if program.confinement.watches_threads else program.wall_s
-    while broken is None:
-        now = time.monotonic()
-        left = deadline - now
-        if left <= 0 and not gone:
-            broken = "time"
-            break
-        if now - counted > pause:
-            counted = now
-            if threads_of(child) > confining.MOST_THREADS:
-                broken, kept[stderr] = "signal", bytearray(b"too many threads")
-                break
-        # What is there when it has gone is read; a process that it left behind, unconfined, may still write.
-        ready = poll.poll(0 if gone else min(left, pause + 0.001) * 1000) if left > -1 else []
-        if gone and not ready:
-            break
-        for fd, _ in ready:
-            if fd == exit_fd:
-                gone = True
-                poll.unregister(fd)
-                continue
-            part = os.read(fd, 1 << 16)
-            kept[fd] += part
-            if not part:
-                poll.unregister(fd)
-            elif fd == stderr:
-                del kept[fd][:-STDERR_KEPT]
-            elif len(kept[fd]) > program.output_bytes:
-                broken = "output"
-    if not gone:
-        signal.pidfd_send_signal(exit_fd, signal.SIGKILL)
-    os.close(exit_fd)
-    _, status, usage = os.wait4(child, 0)
-    value = kept[result] if result is not None else None
-    return outcome(broken, status, usage, kept[stdout], kept[stderr], value, program, time.monotonic() - started)
-
-
-def threads_of(pid):
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[17])
-    except OSError:
-        return 0
-
-
-def outcome(broken, status, usage, stdout, stderr, result, program, wall, quote=json.encoder.encode_basestring_ascii):
-    cpu = usage.ru_utime + usage.ru_stime
-    code = os.waitstatus_to_exitcode(status)
-    if broken is not None:
-        ended = broken
-    elif code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= program.cpu_s):
-        ended = "time"
-    elif code < 0:
-        ended = "memory" if any(mark in stderr for mark in program.out_of_memory) else "signal"
-    else:
-        ended = ENDS.get(code, "exit")
-    value = ""
-    if ended == "ok" and result:
-        try:
-            value = f',"value":{json.dumps(json.loads(result), allow_nan=False)}'
-        except (ValueError, RecursionError):
-            ended = "tampered"
-    printed = quote(stdout[: program.output_bytes].decode("utf-8", "replace"))
-    said = quote(stderr.decode("utf-8", "replace")) if stderr else '""'
-    # A program that waited by its own will, and hardly ever lost its core to another one, had no neighbours to blame.
-    asleep = ',"asleep":true' if ended == "time" and usage.ru_nvcsw > 0 and usage.ru_nivcsw <= 2 else ""
-    times = f'"cpu_s":{cpu:.4f},"wall_s":{wall:.4f}'
-    return f'{{"ended":"{ended}","code":{code},"stdout":{printed},"stderr":{said}{value}{asleep},{times}}}'
 
 
 # --- Inside the process of a case --------------------------------------------------------------------------------
@@ -331,7 +222,7 @@ def serve_program(message, confinement, compiled):
     resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_AS, (most_memory, most_memory))
     os.write(compiled, b"x")
-    send_text('{"compiled":true}')
+    send({"compiled": True})
     del message["program"]
     program = Program(code, message, confinement)
     gc.freeze()
@@ -347,16 +238,17 @@ def serve_native(message, compiled):
         send({"compiled": False, "message": str(problem)})
         return True
     os.write(compiled, b"x" + message.get("key", "").encode()[:128])
-    send_text('{"compiled":true}')
+    send({"compiled": True})
     return serve_cases(program)
 
 
 def serve_cases(program):
     while True:
-        case = receive()
-        if case is None or "end" in case:
+        head = receive_size()
+        if not head:
             return True
-        send_text(run_case(program, case))
+        about = watching.run_case(program, lambda: receive_body(head & MOST_BYTES), head > MOST_BYTES)
+        send_parts(watching.texts_of(about, program.outputs))
 
 
 def serve(confinement):
@@ -406,6 +298,13 @@ PROBES = {
 }
 
 
+def run_probe(program, stdin):
+    """How a program ended, and what it wrote."""
+    about = watching.run_case(program, lambda: {"stdin": stdin}, False)
+    texts = [bytes(one.text()).decode() for one in (program.outputs.stdout, program.outputs.stderr)]
+    return {**about, "stdout": texts[0], "stderr": texts[1]}
+
+
 def probe(confinement):
     """What a program can do here that it must not."""
     import socket
@@ -416,7 +315,7 @@ def probe(confinement):
     limits = {"memory_mb": 256, "cpu_s": 2, "wall_s": 5, "output_bytes": 65536}
 
     def run(source, stdin):
-        return json.loads(run_case(Program(compile(source, "probe", "exec"), limits, confinement), {"stdin": stdin}))
+        return run_probe(Program(compile(source, "probe", "exec"), limits, confinement), stdin)
 
     port = str(listener.getsockname()[1])
     open_doors = [name for name, source in PROBES.items() if run(source.replace("{port}", port), "")["ended"] == "ok"]

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type { Answer, CaseMessage } from './case-result.ts'
 
 /** How programs are confined: with namespaces, with Landlock and seccomp only, or not at all. */
 export type Level = 'namespaces' | 'landlock' | 'none'
@@ -25,6 +26,9 @@ export const zygoteFile = fileURLToPath(
     import.meta.url,
   ),
 )
+
+/** The bit of a message's length that says that a case asks for a value. */
+const asksValue = 2 ** 31
 
 /** A longer answer than any that a case can give: standard output and a value at their limit, escaped. */
 const longestAnswer = 256 * 1024 * 1024
@@ -64,18 +68,27 @@ export class Zygote {
     return this.#answer() as Promise<Greeting>
   }
 
-  /** Sends a message and resolves to its answer. Rejects with ZygoteGone. */
-  exchange(message: object): Promise<unknown> {
-    this.tell(message)
-    return this.#answer()
+  /** Sends a program and resolves to whether it compiles. Rejects with ZygoteGone. */
+  begin(program: object): Promise<unknown> {
+    return this.#exchange(program, 0)
   }
 
-  /** Sends a message that has no answer. */
-  tell(message: object): void {
+  /** Sends a case and resolves to how it ended. Rejects with ZygoteGone. */
+  async runCase(input: CaseMessage): Promise<Answer> {
+    return (await this.#exchange(input, 'stdin' in input ? 0 : asksValue)) as Answer
+  }
+
+  /** Ends the program. */
+  end(): void {
+    this.#process.stdin?.write(Buffer.alloc(4))
+  }
+
+  #exchange(message: object, flag: number): Promise<unknown> {
     const body = Buffer.from(JSON.stringify(message))
     const head = Buffer.alloc(4)
-    head.writeUInt32BE(body.length)
+    head.writeUInt32BE(body.length + flag)
     this.#process.stdin?.write(Buffer.concat([head, body]))
+    return this.#answer()
   }
 
   /** Kills it with all that it runs. */
@@ -120,7 +133,7 @@ export class Zygote {
     try {
       // The other side waits for the next message before it writes again.
       if (!waiting || all.length !== 4 + length) throw new SyntaxError()
-      waiting.resolve(JSON.parse(all.toString('utf8', 4)))
+      waiting.resolve(messageIn(all.subarray(4)))
     } catch {
       waiting?.reject(new ZygoteGone('it sent no JSON'))
       this.kill()
@@ -133,3 +146,24 @@ export class Zygote {
     this.#waiting = null
   }
 }
+
+/** A message: JSON, and after a line break the texts whose sizes it tells. Throws SyntaxError. */
+function messageIn(body: Buffer): object {
+  const headEnd = body.indexOf(10)
+  if (headEnd < 0) return JSON.parse(body.toString())
+  const { sizes, ...about } = JSON.parse(body.toString('utf8', 0, headEnd)) as Told
+  const starts = sizes.map((_, at) => sizes.slice(0, at).reduce((sum, size) => sum + size, headEnd + 1))
+  const [stdout = '', stderr = '', value = ''] = starts.map((start, at) =>
+    body.toString('utf8', start, start + (sizes[at] ?? 0)),
+  )
+  const texts = { ...about, stdout, stderr }
+  if (value === '') return texts
+  try {
+    return { ...texts, value: JSON.parse(value) as unknown }
+  } catch {
+    // The program wrote it itself.
+    return { ...texts, ended: 'tampered' }
+  }
+}
+
+type Told = Omit<Answer, 'stdout' | 'stderr' | 'value'> & { readonly sizes: readonly number[] }

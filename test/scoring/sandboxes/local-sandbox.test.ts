@@ -545,6 +545,22 @@ t.test("C++ and JavaScript under a container's profile", { skip: await withoutOt
   t.match(await sandbox.run({ execution: works, ...soon() }), { result: { cases: [{ passed: true }] } })
 })
 
+/** Writes what it reads, and then looks for the word with four digits behind it in all of its memory. */
+const search = `import ctypes, gc, os, sys
+given = sys.stdin.read()
+sys.stderr.write(given)
+sys.stdout.write(given)
+there, here = os.pipe()
+write = ctypes.CDLL(None).write
+write.argtypes, write.restype = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t], ctypes.c_ssize_t
+found = 0
+for start in sorted({id(one) >> 20 for one in gc.get_objects()}):
+  for page in range(start << 20, start + 1 << 20, 4096):
+    count = write(here, page, 4096)
+    text = os.read(there, count) if count > 0 else b""
+    found += sum(piece[:4] == b"1234" for piece in text.split(b"S3CR3T")[1:])
+print("found" if found else "nothing")`
+
 t.test('a case knows nothing of the cases before it', { skip }, async (t) => {
   const program =
     'import builtins\nseen = getattr(builtins, "seen", 0)\nbuiltins.seen = seen + 1\nprint(seen)'
@@ -553,6 +569,17 @@ t.test('a case knows nothing of the cases before it', { skip }, async (t) => {
   t.same(
     cases.map(({ passed }) => passed),
     [true, true, true],
+  )
+  const secret = 'S3CR3T1234 '.repeat(100)
+  const looking: readonly ProgramCase[] = [
+    { stdin: secret, expected: { stdout: `${secret}found` } },
+    { stdin: '', expected: { stdout: 'nothing' } },
+  ]
+  const second = await run(confined, search, looking)
+  t.same(
+    second.cases.map(({ passed }) => passed),
+    [true, true],
+    'not by looking for it in its memory either, where the first one finds its own input',
   )
 })
 
