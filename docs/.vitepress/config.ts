@@ -69,7 +69,7 @@ export default defineConfig({
   srcDir: '..',
   srcExclude: [
     'README.md',
-    '{.*,bench,coverage,dist,docker,rm-configs,src,suites,test,tmp}/**',
+    '{.*,bench,coverage,dist,docker,rm-configs,src,starter,suites,test,tmp}/**',
     '{docs,clients/python}/{.*,*.egg-info,src,tests}/**',
   ],
   rewrites: Object.fromEntries(files.map((file) => [file, `${pageOf(file)}.md`])),

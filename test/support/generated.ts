@@ -8,6 +8,7 @@ import { configSchemas } from '../../src/scoring/plan/gateway-config.ts'
 import type { TrainerFormat } from '../../src/trainers/format.ts'
 import { trainerFormats } from '../../src/trainers/index.ts'
 import { keptTable } from '../trainers/recorded.ts'
+import { alertsPage } from './alerts-page.ts'
 import { commandsPage, routesPage } from './reference-pages.ts'
 import { wholeConfigPage } from './whole-config.ts'
 
@@ -22,6 +23,7 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
     ['docs/trainers.md', await trainerTables()],
     ['docs/cli.md', await commandsPage()],
     ['docs/http.md', await routesPage()],
+    ['docs/alerts.md', alertsPage()],
     ['docs/gateway-yaml.md', wholeConfigPage()],
     [trainerIndexFile, trainerIndex()],
   ])

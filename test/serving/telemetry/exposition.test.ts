@@ -264,12 +264,11 @@ t.test('promtool accepts the rules', { skip: withoutPromtool }, async () => {
   execFileSync('promtool', ['test', 'rules', 'alerts.test.yaml'], { cwd: 'docker/prometheus', stdio: 'pipe' })
 })
 
-t.test('docs/operations.md lists every metric with its labels, and nothing else', async (t) => {
+t.test('docs/metrics.md lists every metric with its labels, and nothing else', async (t) => {
   const { make, families } = remembering()
   metricsBy(make, { version: 'test', inFlight: () => 0 })
-  const page = readFileSync('docs/operations.md', 'utf8')
-  const section = page.split(/^## /m).find((text) => text.startsWith('Metrics\n')) ?? ''
-  const rows = [...section.matchAll(/^\| `(\w+)` \|([\w, ]*)\|/gm)]
+  const page = readFileSync('docs/metrics.md', 'utf8')
+  const rows = [...page.matchAll(/^\| `(\w+)` \|([\w, ]*)\|/gm)]
   const told = Object.fromEntries(
     rows.map(([, name = '', labels = '']) => [name, labels.trim().split(', ').filter(Boolean)]),
   )
