@@ -66,7 +66,10 @@ export interface Execution {
    * only if the first one does not pass. `never` by default.
    */
   readonly stop?: 'first_failure' | 'first_passes' | 'never'
-  /** `outputs`: results tell `stdout` and `value` too. `verdicts` by default. */
+  /**
+   * `outputs`: results tell `stdout` and `value` too, of all cases together at most 16 Mi characters; a case that gives more has
+   * ended by its `output`. `verdicts` by default.
+   */
   readonly report?: 'verdicts' | 'outputs'
 }
 

@@ -13,6 +13,7 @@ import { LocalSandbox } from '../scoring/sandboxes/local-sandbox.ts'
 import type { Confinement } from '../scoring/sandboxes/sandbox.ts'
 import type { LocalConfig } from '../scoring/sandboxes/sandbox-config.ts'
 import { mayStop } from '../scoring/sandboxes/sandbox-server.ts'
+import { isBrowser } from './http/auth.ts'
 import { openSandboxMetrics } from './telemetry/metrics/metrics.ts'
 
 /** What a server of programs is opened with. */
@@ -82,6 +83,8 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
     }
     if (keys !== null && keys.callerOf(bearerOf(request)) === null)
       return refused(401, 'unauthorized', 'this server needs a key: send it as Authorization: Bearer KEY')
+    if (keys === null && isBrowser(request.headers))
+      return refused(403, 'forbidden', 'without a key, this server runs no programs of web pages')
     if (path === '/metrics' && isRead) {
       const { text, contentType } = await metrics.expose()
       return { status: 200, body: text, type: contentType }

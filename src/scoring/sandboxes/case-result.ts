@@ -1,8 +1,8 @@
 /** A case on its way to a process that runs programs, and its result on the way back. */
 
 import { randomUUID } from 'node:crypto'
-import type { CaseResult, ProgramCase, ProgramLimits } from '../../contract/execution.ts'
-import { passes, sameValues } from './compare.ts'
+import type { CaseResult, Execution, ProgramCase, ProgramLimits } from '../../contract/execution.ts'
+import { outputsOf, passes, sameValues } from './compare.ts'
 
 /** A case's result as zygote.py sends it. */
 export interface Answer {
@@ -36,6 +36,28 @@ export function resultOf(
     passed: ended === 'ok' && gives(),
     error: (answer.stderr.trimEnd().split('\n').at(-1) ?? '').slice(0, 200),
     cpuSeconds: answer.cpu_s,
+  }
+}
+
+/** Characters of what all cases of one program printed and gave, as results with outputs tell them. */
+const mostReported = 16 * 1024 * 1024
+
+/** Adds outputs to the results of one program's cases, where they are asked for. A case beyond the bound has ended by its output. */
+export class Report {
+  readonly #hasOutputs: boolean
+  #left = mostReported
+
+  constructor(report: Execution['report']) {
+    this.#hasOutputs = report === 'outputs'
+  }
+
+  of(answer: Answer, result: CaseResult): CaseResult {
+    if (!this.#hasOutputs) return result
+    const outputs = outputsOf(answer, result)
+    const size = outputs.stdout.length + (JSON.stringify(outputs.value)?.length ?? 0)
+    if (size > this.#left) return { ...result, ended: 'output', passed: false, stdout: '' }
+    this.#left -= size
+    return { ...result, ...outputs }
   }
 }
 

@@ -81,8 +81,9 @@ function equalWord(given: string, wanted: string, tolerance: number): boolean {
 /** `.5` and `5.` are numbers too. */
 const readNumeral = (text: string): ExactNumber | null => ExactNumber.read(text.replace(/^([-+]?)\./, '$10.'))
 
+/** Infinity is near nothing: a share of it would allow every number, and numbers that overflow would all be one. */
 const isNear = (a: number, b: number, tolerance: number): boolean =>
-  a === b || Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b))
+  Number.isFinite(a) && Number.isFinite(b) && Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b))
 
 /** Whether two values as case_value.py encodes them are equal as Python compares. */
 export function sameValues(given: unknown, wanted: unknown, tolerance = 0): boolean {
@@ -94,7 +95,8 @@ export function sameValues(given: unknown, wanted: unknown, tolerance = 0): bool
 /** Numbers within the tolerance, in lists and tuples of the same kind and in dicts of the same keys. */
 function nearValues(given: unknown, wanted: unknown, tolerance: number): boolean {
   const [some, other] = [numberOf(given), numberOf(wanted)]
-  if (some !== null && other !== null) return isNear(Number(some), Number(other), tolerance)
+  if (some !== null && other !== null)
+    return isNear(Number(some), Number(other), tolerance) || sameValues(given, wanted)
   const [items, others] = [itemsOf(given), itemsOf(wanted)]
   if (items && others)
     return (

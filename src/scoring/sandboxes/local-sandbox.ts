@@ -11,8 +11,8 @@ import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure } from '../../core/sample/sample.ts'
 import { whenAborted } from '../models/interface/cancel-token.ts'
-import { type Answer, inputOf, limitsOf, NoExpectedValue, resultOf } from './case-result.ts'
-import { outputsOf, sameValues } from './compare.ts'
+import { type Answer, inputOf, limitsOf, NoExpectedValue, Report, resultOf } from './case-result.ts'
+import { sameValues } from './compare.ts'
 import { Excerpts } from './excerpts.ts'
 import { checkLanguages, checkLevel, confinementText } from './greeting.ts'
 import type {
@@ -275,6 +275,7 @@ export class LocalSandbox implements Sandbox {
     const { compiled } = (await this.#limited(zygote, begun, seconds)) as Compiled
     if (!compiled) return { compiled: false, cases: [] }
     const results: CaseResult[] = []
+    const reported = new Report(report)
     const until = this.#clock.now() + totalSeconds * 1000
     for (const one of cases) {
       if (this.#clock.now() >= until) break
@@ -286,7 +287,7 @@ export class LocalSandbox implements Sandbox {
       if (answer.ended === 'time' && answer.cpu_s < wallSeconds / 2 && !answer.asleep) answer = await ask()
       const result = resultOf(answer, one, input, wanted)
       excerpts?.add(answer, result)
-      results.push(report === 'outputs' ? { ...result, ...outputsOf(answer, result) } : result)
+      results.push(reported.of(answer, result))
       if (stop === 'first_failure' && !result.passed) break
       if (stop === 'first_passes' && results[0]?.passed) break
     }

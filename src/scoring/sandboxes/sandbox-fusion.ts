@@ -10,8 +10,8 @@ import type { CaseEnd, CaseResult, Execution, ProgramCase } from '../../contract
 import { isObject, type JsonObject, malformedReply } from '../models/transport/reply.ts'
 import type { Reply } from '../models/transport/transport.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
-import { type Answer, type CaseMessage, inputOf, limitsOf, NoExpectedValue, resultOf } from './case-result.ts'
-import { outputsOf, sameValues } from './compare.ts'
+import { type Answer, type CaseMessage, inputOf, limitsOf, NoExpectedValue, Report, resultOf } from './case-result.ts'
+import { sameValues } from './compare.ts'
 import { Excerpts } from './excerpts.ts'
 import { mayStop, objectIn, type SandboxBackend, type SandboxQuestion } from './sandbox-server.ts'
 import { zygoteFile } from './zygote.ts'
@@ -45,6 +45,7 @@ export const sandboxFusion: SandboxBackend = {
     }
     const until = clock.now() + limits.totalSeconds * 1000
     const results: CaseResult[] = []
+    const reported = new Report(report)
     const size = stop === undefined || stop === 'never' ? casesAtOnce : 1
     for (let at = 0; at < cases.length && clock.now() < until; at += size) {
       const some = cases.slice(at, at + size).map(async (one) => {
@@ -55,7 +56,7 @@ export const sandboxFusion: SandboxBackend = {
         if (answer === null) return { result: { compiled: false, cases: [] } }
         const result = resultOf(answer, one, input, wanted)
         excerpts?.add(answer, result)
-        results.push(report === 'outputs' ? { ...result, ...outputsOf(answer, result) } : result)
+        results.push(reported.of(answer, result))
       }
       if (mayStop(execution, results)) break
     }

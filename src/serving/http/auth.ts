@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { hostname } from 'node:os'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../core/clock.ts'
@@ -125,7 +126,7 @@ export function checkHost(request: FastifyRequest, allowed: readonly string[]): 
   if (name === '' || isOwn(name)) return
   if (allowed.some((pattern) => matches(name, pattern))) return
   // Trainers on other machines use many names, and only browsers can be rebound. On loopback every client is suspect.
-  if (allowed.length === 0 && !isLoopback(request.socket.localAddress) && !isBrowser(request)) return
+  if (allowed.length === 0 && !isLoopback(request.socket.localAddress) && !isBrowser(request.headers)) return
   const shown = JSON.stringify(name.slice(0, 100))
   throw new GatewayError(
     'RG_FORBIDDEN',
@@ -156,14 +157,14 @@ const isLoopback = (address: string | undefined): boolean =>
  * Browsers always send `accept-language`; a page can change its value but not remove it. Node's fetch also sends it, with
  * the value `*` and `sec-fetch-mode`, a header that no page can set.
  */
-const isBrowser = ({ headers }: FastifyRequest): boolean =>
+export const isBrowser = (headers: IncomingHttpHeaders): boolean =>
   /mozilla/i.test(headers['user-agent'] ?? '') ||
   (headers['accept-language'] !== undefined && !isNodeFetch(headers)) ||
   headers.origin !== undefined ||
   headers.referer !== undefined ||
   headers['sec-fetch-site'] !== undefined
 
-const isNodeFetch = (headers: FastifyRequest['headers']): boolean =>
+const isNodeFetch = (headers: IncomingHttpHeaders): boolean =>
   headers['accept-language'] === '*' && headers['sec-fetch-mode'] !== undefined
 
 /** What one API key has in progress. Kept by key name, so a reload forgets nothing. */

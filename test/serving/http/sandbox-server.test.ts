@@ -183,6 +183,23 @@ t.test('a server of programs', { skip }, async (t) => {
   })
 })
 
+t.test('a server without a key runs no program of a web page', { skip }, async (t) => {
+  const { url } = await open(t)
+  t.equal((await post(url, double)).status, 200)
+  const page = { origin: 'http://evil.example', 'content-type': 'text/plain' }
+  t.match(await (await post(url, double, page)).json(), { error: { code: 'forbidden' } })
+})
+
+t.test('a program that floods every case does not fill the reply', { skip }, async (t) => {
+  const { url } = await open(t)
+  const flood = { ...double, program: 'print("x" * 1_000_000)', report: 'outputs' }
+  const cases = Array.from({ length: 20 }, () => ({ stdin: '' }))
+  const reply = await (await post(url, { ...flood, cases })).text()
+  t.ok(reply.length < 17 * 1024 * 1024)
+  const ends = (JSON.parse(reply) as { cases: { ended: string }[] }).cases.map(({ ended }) => ended)
+  t.same(ends, [...Array(16).fill('ok'), ...Array(4).fill('output')])
+})
+
 t.test('a server that closes finishes what runs and takes nothing new', { skip }, async (t) => {
   const before = zygotes()
   const server = await open(t)
