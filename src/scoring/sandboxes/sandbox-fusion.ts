@@ -10,7 +10,15 @@ import type { CaseEnd, CaseResult, Execution, ProgramCase } from '../../contract
 import { isObject, type JsonObject, malformedReply } from '../models/transport/reply.ts'
 import type { Reply } from '../models/transport/transport.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
-import { type Answer, type CaseMessage, inputOf, limitsOf, NoExpectedValue, Report, resultOf } from './case-result.ts'
+import {
+  type Answer,
+  type CaseMessage,
+  inputOf,
+  limitsOf,
+  NoExpectedValue,
+  Report,
+  resultOf,
+} from './case-result.ts'
 import { sameValues } from './compare.ts'
 import { Excerpts } from './excerpts.ts'
 import { mayStop, objectIn, type SandboxBackend, type SandboxQuestion } from './sandbox-server.ts'
