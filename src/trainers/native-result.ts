@@ -130,6 +130,10 @@ export function nativeResultText(outcome: Outcome): string {
   return `{"id":${JSON.stringify(outcome.id)},${verdict},"terms":{${terms}},"metrics":{${metrics}},"flags":${flagsText(outcome.flags)}${stepsText(outcome)}}`
 }
 
+/** The JSON text of the member `terms` of a result that has only these terms. */
+export const nativeTermsText = (terms: readonly Term[]): string =>
+  JSON.stringify(Object.fromEntries(terms.map((term) => [term.name, writeTerm(term)])))
+
 function stepsText(outcome: Outcome): string {
   const { steps } = stepsMember(outcome)
   return steps ? `,"steps":${JSON.stringify(steps)}` : ''

@@ -8,7 +8,7 @@ const waitS = 30
 export const command = defineCommand({
   name: 'rewards',
   summary: 'prints the rewards of a run from the queue of a gateway',
-  synopsis: ['--run NAME [--after CURSOR] [--follow]'],
+  synopsis: ['--run NAME [--after CURSOR] [--follow] [--partials]'],
   about: `Prints a JSON line for each final of a run, in order of completion: uid, attempt, state, cursor, at and result. Without --follow
 it ends when it has printed those that there are; with --follow it waits for more until it is stopped.
 
@@ -18,16 +18,18 @@ To go on later, give --after the cursor of the last line. The gateway may restar
     ...runOptions,
     after: text('CURSOR', 'prints only finals behind this one'),
     follow: flag('waits for further finals'),
+    partials: flag('also prints early results, whose state is `partial`, of rollouts that asked for one'),
   },
   async run({ values }, io) {
     const client = new RunClient(values, 'rewards', io)
-    const { follow } = values
+    const { follow, partials } = values
     let cursor = values.after ?? ''
     try {
       for (;;) {
-        const query = `?wait_s=${follow ? waitS : 0}&after=${encodeURIComponent(cursor)}`
+        const asked = partials ? '&partials=true' : ''
+        const query = `?wait_s=${follow ? waitS : 0}${asked}&after=${encodeURIComponent(cursor)}`
         const reply = await client.request(`/rewards${query}`)
-        const results = Array.isArray(reply.results) ? reply.results : []
+        const results = [reply.partials, reply.results].flatMap((some) => (Array.isArray(some) ? some : []))
         for (const result of results) io.stdout.write(`${JSON.stringify(result)}\n`)
         cursor = typeof reply.cursor === 'string' ? reply.cursor : cursor
         if (results.length === 0 && !follow) return 0

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Failure, Outcome, Sample, Term, Unreadable } from '../../core/sample/sample.ts'
 import type { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
 import type { KeptAnswers } from '../models/interface/ask.ts'
@@ -35,6 +35,11 @@ export interface RowsToScore {
   readonly answers?: KeptAnswers | undefined
   /** Called once when scoring begins, with where the time of each row goes from then on. */
   readonly onBegan?: ((times: RequestTimes) => void) | undefined
+  /**
+   * Called at most once per row and before its outcome: with the terms of its rules, once they are done and other steps are not.
+   * Rules that need another step do not count.
+   */
+  readonly onRules?: ((index: number, terms: readonly Term[]) => void) | undefined
   /** Called once per row, in any order, as soon as its outcome is final. */
   readonly onOutcome?: ((index: number, outcome: Outcome) => void) | undefined
   /** Called for each vote, before any outcome that it counts toward. */

@@ -1,3 +1,4 @@
+import { memoizeByObject } from '../../core/memoize.ts'
 import type { Failure, OffReason, Outcome, RolloutStatus, Sample, Term } from '../../core/sample/sample.ts'
 import type { Expression } from '../plan/expression.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
@@ -164,8 +165,19 @@ export class SampleRun {
     traced?.end(term)
     if (this.#isOver || this.#context.end.isOver) return
     this.#terms[at] = this.#flagged(term, at)
-    if (--this.#left > 0) this.go()
-    else this.#conclude((step) => failedTerm(this.#context, step, unforeseen(null)))
+    if (--this.#left > 0) {
+      if (this.#context.job.onRules) this.#tellRules(at)
+      this.go()
+    } else this.#conclude((step) => failedTerm(this.#context, step, unforeseen(null)))
+  }
+
+  /** Called when the step `at` is done. */
+  #tellRules(at: number): void {
+    const { job } = this.#context
+    const early = earlyRules(job.plan.steps)
+    if (this.#refused || !early.includes(at)) return
+    const terms = early.flatMap((rule) => this.#terms[rule] ?? [])
+    if (terms.length === early.length) job.onRules?.(this.#index, terms)
   }
 
   /** Adds what the step ignored. */
@@ -188,6 +200,18 @@ export class SampleRun {
     this.#done(this.#index, outcome)
   }
 }
+
+/** The places of the rules that need no other step than such rules. */
+const earlyRules = memoizeByObject((steps: Plan['steps']): readonly number[] => {
+  const names = new Set<string>()
+  let count = -1
+  while (names.size > count) {
+    count = names.size
+    for (const { kind, needs, name } of steps)
+      if (kind === 'rule' && needs.every((need) => names.has(need))) names.add(name)
+  }
+  return steps.flatMap(({ name }, at) => (names.has(name) ? [at] : []))
+})
 
 /** Room that a step of one sample takes in the request's gate. */
 const roomOf = (step: PlanStep): number =>

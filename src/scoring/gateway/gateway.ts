@@ -286,11 +286,12 @@ export interface Scored {
 
 /** The same job with its callbacks wrapped by the guard. */
 function guardedJob(guard: ListenerGuard, job: GatewayJob): GatewayJob {
-  const { onBegan, onOutcome, onVote } = job
-  if (!onBegan && !onOutcome && !onVote) return job
+  const { onBegan, onRules, onOutcome, onVote } = job
+  if (!onBegan && !onRules && !onOutcome && !onVote) return job
   return {
     ...job,
     onBegan: guard.callback('onBegan', onBegan),
+    onRules: guard.callback('onRules', onRules),
     onOutcome: guard.callback('onOutcome', onOutcome),
     onVote: guard.callback('onVote', onVote),
   }
@@ -321,6 +322,7 @@ function scoreBy(runtime: Runtime, plan: Plan, job: GatewayJob, clock: Clock): P
     bodyBytes,
     answers,
     onBegan,
+    onRules,
     onOutcome,
     onVote,
   } = job
@@ -345,6 +347,7 @@ function scoreBy(runtime: Runtime, plan: Plan, job: GatewayJob, clock: Clock): P
     bodyBytes,
     answers,
     onBegan,
+    onRules,
     onOutcome: onScored,
     onVote,
   })

@@ -1,21 +1,43 @@
-/** Reads the finals of a run from a cursor on: at once, when the next one comes, or as a stream of server-sent events. */
+/** Reads the results of a run from a cursor on: at once, when the next one comes, or as a stream of server-sent events. */
 import { Readable } from 'node:stream'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { RolloutQueue } from '../queue/queue.ts'
-import type { ReadFinal } from '../queue/run-store.ts'
+import type { ReadFinal, ReadPartial } from '../queue/run-store.ts'
 
-/** Characters of finals that are read at once; one may be longer. */
+/** Characters of results that are read at once; one may be longer. */
 const mostChars = 4 * 1024 * 1024
 const eventsAtOnce = 256
 const keepAliveMs = 15_000
 
-export const cursorOf = (id: string, seq: number): string => `${id}-${seq}`
+/** What a reader has: the numbers of the last final and of the last early result. */
+export interface Position {
+  readonly final: number
+  /** null: it reads no early results. */
+  readonly partial: number | null
+}
+
+/** The next results behind a position. */
+export interface News {
+  readonly partials: readonly ReadPartial[]
+  readonly finals: readonly ReadFinal[]
+  /** Behind them. */
+  readonly position: Position
+}
+
+export const cursorOf = (id: string, { final, partial }: Position): string =>
+  partial === null ? `${id}-${final}` : `${id}-${final}-${partial}`
 
 /** A final as JSON. The result is null if its record is damaged. */
-export function finalText(id: string, { seq, uid, attempt, at, state, result }: ReadFinal): string {
-  const facts = { uid, attempt, state, cursor: cursorOf(id, seq), at: at / 1000 }
+export function finalText(cursor: string, { uid, attempt, at, state, result }: ReadFinal): string {
+  const facts = { uid, attempt, state, cursor, at: at / 1000 }
   return `${JSON.stringify(facts).slice(0, -1)},"result":${result}}`
+}
+
+/** An early result as JSON. It has no `result` and no reward, so that nobody takes it for a final. */
+function partialText(cursor: string, { uid, attempt, at, terms }: ReadPartial): string {
+  const facts = { uid, attempt, state: 'partial', cursor, at: at / 1000 }
+  return `${JSON.stringify(facts).slice(0, -1)},"terms":${terms}}`
 }
 
 /** Reads one run, which may not exist yet. */
@@ -24,12 +46,15 @@ export class FinalReader {
   readonly #run: string
   readonly #clock: Clock
   readonly #gone: AbortSignal
+  readonly #hasPartials: boolean
 
-  constructor(queue: RolloutQueue, run: string, clock: Clock, gone: AbortSignal) {
+  /** `hasPartials`: it reads early results, too. */
+  constructor(queue: RolloutQueue, run: string, clock: Clock, gone: AbortSignal, hasPartials: boolean) {
     this.#queue = queue
     this.#run = run
     this.#clock = clock
     this.#gone = gone
+    this.#hasPartials = hasPartials
   }
 
   /** '' if the run does not exist yet. */
@@ -42,53 +67,69 @@ export class FinalReader {
     return this.#gone.aborted || this.#queue.stopping.aborted
   }
 
-  /** The number of the last final that the reader has. Throws RG_REQUEST_INVALID and RG_CURSOR_UNKNOWN. */
-  read(cursor: string | undefined): number {
+  /** What the reader has. Throws RG_REQUEST_INVALID and RG_CURSOR_UNKNOWN. */
+  read(cursor: string | undefined): Position {
     const store = this.#queue.runs.get(this.#run)
-    if (cursor === undefined || cursor === '') return store?.state.expired ?? 0
-    const [, id, digits] = /^([0-9a-f]{12})-(\d{1,15})$/.exec(cursor) ?? []
+    const none = this.#hasPartials ? 0 : null
+    if (cursor === undefined || cursor === '') return { final: store?.state.expired ?? 0, partial: none }
+    const [, id, digits, more] = /^([0-9a-f]{12})-(\d{1,15})(?:-(\d{1,15}))?$/.exec(cursor) ?? []
     if (id === undefined)
       throw new GatewayError('RG_REQUEST_INVALID', 'after: is not a cursor of this gateway')
-    const seq = Number(digits)
-    if (store?.id !== id || seq > store.last)
+    const final = Number(digits)
+    const partial = Number(more ?? 0)
+    if (store?.id !== id || final > store.last || partial > store.state.lastPartial)
       throw new GatewayError(
         'RG_CURSOR_UNKNOWN',
         `the run '${this.#run}' has no such cursor: it was removed, or its folder is an older copy; read it from the beginning`,
       )
     const { expired } = store.state
-    if (seq < expired)
+    if (final < expired)
       throw new GatewayError(
         'RG_CURSOR_UNKNOWN',
-        `${expired - seq} finals behind this cursor are older than queue.keep_s and gone; go on after ${cursorOf(id, expired)}`,
+        `${expired - final} finals behind this cursor are older than queue.keep_s and gone; go on after ${cursorOf(id, { final: expired, partial: more === undefined ? null : partial })}`,
       )
-    return seq
+    return { final, partial: this.#hasPartials ? partial : none }
   }
 
   /** '' if the run does not exist yet. */
-  cursorAfter(seq: number): string {
+  cursorAt(position: Position): string {
     const { id } = this
-    return id === '' ? '' : cursorOf(id, seq)
+    return id === '' ? '' : cursorOf(id, position)
   }
 
-  /** The next finals; none if there is none within `waitMs`. */
-  async next(after: number, count: number, waitMs: number): Promise<readonly ReadFinal[]> {
+  /** The next results, at most `count`; none if there is none within `waitMs`. */
+  async next(after: Position, count: number, waitMs: number): Promise<News> {
     const until = this.#clock.now() + waitMs
     for (;;) {
-      const store = this.#queue.runs.get(this.#run)
-      if (store && store.last > after) return store.finalsAfter(after, count, mostChars)
+      const news = await this.#now(after, count)
+      if (news) return news
       const left = until - this.#clock.now()
-      if (left <= 0 || this.isOver) return []
-      await this.#change(left)
+      if (left <= 0 || this.isOver) return { partials: [], finals: [], position: after }
+      await this.#change(left, after)
     }
   }
 
-  /** Resolves after the next final or new run, after `ms`, or when nobody reads any more. */
-  #change(ms: number): Promise<void> {
+  async #now(after: Position, count: number): Promise<News | null> {
+    const store = this.#queue.runs.get(this.#run)
+    if (!store) return null
+    let { final, partial } = after
+    const partials = partial === null ? [] : await store.partialsAfter(partial, count, mostChars)
+    const finals =
+      partials.length < count ? await store.finalsAfter(final, count - partials.length, mostChars) : []
+    if (partials.length === 0 && finals.length === 0) return null
+    if (partial !== null) partial = partials.at(-1)?.number ?? partial
+    final = finals.at(-1)?.seq ?? final
+    return { partials, finals, position: { final, partial } }
+  }
+
+  /** Resolves after the next result or new run, after `ms`, or when nobody reads any more. */
+  #change(ms: number, { final, partial }: Position): Promise<void> {
     return new Promise((resolve) => {
       const { stopping } = this.#queue
+      const offs: (() => void)[] = []
       const done = (): void => {
         cancel()
-        off()
+        for (const off of offs) off()
         stopping.removeEventListener('abort', done)
         this.#gone.removeEventListener('abort', done)
         // Finals that are committed together are read together.
@@ -96,30 +137,56 @@ export class FinalReader {
       }
       const cancel = this.#clock.after(ms, done)
       const store = this.#queue.runs.get(this.#run)
-      const off = store ? store.onFinal(done) : this.#queue.onCreated(done)
+      offs.push(store ? store.onFinal(done) : this.#queue.onCreated(done))
+      if (store && partial !== null) offs.push(store.onPartial(done))
       stopping.addEventListener('abort', done)
       this.#gone.addEventListener('abort', done)
+      // Something came while the disk was read.
+      if (store && (store.last > final || store.state.partials.after(partial ?? Infinity, 1).length > 0))
+        done()
     })
   }
 }
 
-/** Finals as server-sent events, whose ids are cursors. Ends when the key is revoked or the server ends. */
-export function finalEvents(reader: FinalReader, from: number, mayRead: () => boolean): Readable {
+/** Results as server-sent events, whose ids are cursors. Ends when the key is revoked or the server ends. */
+export function finalEvents(reader: FinalReader, from: Position, mayRead: () => boolean): Readable {
   async function* chunks(): AsyncGenerator<string> {
     let after = from
     yield ': finals of the run\n\n'
     while (!reader.isOver && mayRead()) {
-      const finals = await reader.next(after, eventsAtOnce, keepAliveMs)
-      if (finals.length === 0) {
+      const news = await reader.next(after, eventsAtOnce, keepAliveMs)
+      if (news.partials.length + news.finals.length === 0) {
         if (!reader.isOver) yield ': alive\n\n'
         continue
       }
       const { id } = reader
-      yield finals
-        .map((final) => `event: final\nid: ${cursorOf(id, final.seq)}\ndata: ${finalText(id, final)}\n\n`)
+      yield [...partialTexts(id, after, news), ...finalTexts(id, news)]
+        .map(({ name, cursor, text }) => `event: ${name}\nid: ${cursor}\ndata: ${text}\n\n`)
         .join('')
-      after = finals.at(-1)?.seq ?? after
+      after = news.position
     }
   }
   return Readable.from(chunks(), { objectMode: false, highWaterMark: 1 })
+}
+
+/** Early results as JSON, each with the cursor behind it. `from`: what the reader had before. */
+export function* partialTexts(id: string, from: Position, { partials }: News): Generator<Text> {
+  for (const one of partials) {
+    const cursor = cursorOf(id, { final: from.final, partial: one.number })
+    yield { name: 'partial', cursor, text: partialText(cursor, one) }
+  }
+}
+
+/** Finals as JSON, each with the cursor behind it: they come after the early results. */
+export function* finalTexts(id: string, { finals, position }: News): Generator<Text> {
+  for (const one of finals) {
+    const cursor = cursorOf(id, { final: one.seq, partial: position.partial })
+    yield { name: 'final', cursor, text: finalText(cursor, one) }
+  }
+}
+
+interface Text {
+  readonly name: 'partial' | 'final'
+  readonly cursor: string
+  readonly text: string
 }

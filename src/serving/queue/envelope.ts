@@ -31,6 +31,10 @@ export const rolloutBody = z.strictObject({
     .optional()
     .describe('Seconds from now in which the rollout gets its final. Default: queue.deadline_s.'),
   priority: z.int().min(-10).max(10).default(0).describe('Rollouts with a higher number are scored first.'),
+  partial: z
+    .boolean()
+    .optional()
+    .describe('Also gives an early result, with the terms of its rules. Default: false.'),
   attempt: z
     .int()
     .min(1)
@@ -68,6 +72,7 @@ export function submissionOf(
     ...(isName(group_id) && { group: String(group_id) }),
     ...(Number.isSafeInteger(group_size) && { size: group_size as number }),
     ...(isName(policy) && { policy }),
+    ...(rollout.partial && { partial: true as const }),
     attempt,
     body,
   }

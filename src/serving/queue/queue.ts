@@ -369,7 +369,8 @@ export class RolloutQueue {
     for (const [run, store] of this.#runs) {
       store.expire()
       if (store.isEmpty && !this.#opening.has(run)) await this.#remove(run, store)
-      else await store.compact(isFull)
+      // A run that takes long keeps no other from its turn.
+      else store.compact(isFull).catch((error) => this.#options.events?.disk?.(reasonOf(error)))
     }
   }
 

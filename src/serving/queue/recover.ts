@@ -14,6 +14,7 @@ import {
   type FinalHead,
   format,
   type OpenHead,
+  type PartialHead,
   RunState,
 } from './run-state.ts'
 
@@ -142,6 +143,7 @@ function apply(
     const text = isDamaged ? `its sample at offset ${at} of ${segmentName(segment)} is damaged` : null
     state.accepted(head as unknown as AcceptHead, place, body?.length ?? 0, text)
   }
-  // A damaged answer is asked for again.
+  // A damaged answer is asked for again, and a damaged early result is found again.
   else if (head.k === 'answer' && !isDamaged) state.answered(head as unknown as AnswerHead, place)
+  else if (head.k === 'partial' && !isDamaged) state.gotPartial(head as unknown as PartialHead, place)
 }

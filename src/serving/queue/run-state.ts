@@ -3,6 +3,7 @@
  * the start and those that were just written, so both always agree.
  */
 import type { Place } from './commit-log.ts'
+import { LivePartials } from './live-partials.ts'
 
 /** The version of the format. A log of another version is refused. */
 export const format = 1
@@ -15,6 +16,8 @@ export interface OpenHead {
   readonly id: string
   /** The number of the next final when the file was begun. */
   readonly seq: number
+  /** The number of the next early result then; absent in files of earlier versions. */
+  readonly partial?: number
 }
 
 /** A rollout that was accepted. Its body is the JSON that the trainer sent. Times are milliseconds of Unix time. */
@@ -35,6 +38,8 @@ export interface AcceptHead {
   readonly size?: number | undefined
   /** The policy's version that wrote the first token. */
   readonly policy?: number | string | undefined
+  /** It asked for an early result. */
+  readonly partial?: true | undefined
 }
 
 export interface OlderAttempt {
@@ -51,6 +56,16 @@ export interface AnswerHead {
   readonly key: string
 }
 
+/** The early result of an attempt that asked for it. Its body is the terms of its rules as JSON. */
+export interface PartialHead {
+  readonly k: 'partial'
+  readonly uid: string
+  readonly attempt: number
+  /** The number of the early result in its run, from 1. */
+  readonly number: number
+  readonly at: number
+}
+
 /** The one final of an attempt. Its body is the result as JSON. */
 export interface FinalHead {
   readonly k: 'final'
@@ -64,7 +79,7 @@ export interface FinalHead {
   readonly state: FinalState
 }
 
-export type Head = OpenHead | AcceptHead | AnswerHead | FinalHead
+export type Head = OpenHead | AcceptHead | AnswerHead | PartialHead | FinalHead
 
 /** `damaged`: the rollout's records were damaged on disk, and it was not scored. */
 export type FinalState = 'scored' | 'invalid' | 'cancelled' | 'damaged'
@@ -75,6 +90,8 @@ export interface Pending {
   place: Place
   readonly bodyBytes: number
   readonly answers: Map<string, Place>
+  /** Its early result, once that is on disk. */
+  partial: (Pick<PartialHead, 'number' | 'at'> & { place: Place }) | null
   /** Why it must not be scored; null: nothing. */
   damage: string | null
   /** Its final is being written. */
@@ -117,12 +134,16 @@ export class RunState {
   last = 0
   /** Finals up to this number are no longer kept. */
   expired = 0
+  /** The number of the last early result; 0: there was none. */
+  lastPartial = 0
+  readonly partials = new LivePartials<Pending>()
   readonly #finals = new Map<number, Final>()
-  /** Answers that were read before the copy of their rollout, by uid. */
-  readonly #early = new Map<string, { readonly head: AnswerHead; readonly place: Place }[]>()
+  /** What was read before the copy of its rollout, by uid. */
+  readonly #early = new Map<string, { readonly head: AnswerHead | PartialHead; readonly place: Place }[]>()
 
-  opened({ seq }: Pick<OpenHead, 'seq'>): void {
+  opened({ seq, partial = 1 }: Pick<OpenHead, 'seq' | 'partial'>): void {
     this.last = Math.max(this.last, seq - 1)
+    this.lastPartial = Math.max(this.lastPartial, partial - 1)
   }
 
   /** Call once all records were read: finals before the first one on disk have expired. */
@@ -147,27 +168,57 @@ export class RunState {
       this.rollouts.set(uid, rollout)
     }
     const answers = isCopy ? before.answers : new Map<string, Place>()
-    const pending: Pending = { head, place, bodyBytes, answers, damage, isOver: false }
+    const partial = isCopy ? before.partial : null
+    const pending: Pending = { head, place, bodyBytes, answers, partial, damage, isOver: false }
     Object.assign(rollout, { attempt, digest, older, pending })
     this.pending.add(pending)
     this.pendingBytes += bodyBytes
     this.#count(place, 1)
     for (const one of answers.values()) this.#count(one, 1)
-    for (const early of this.#early.get(uid) ?? []) this.answered(early.head, early.place)
+    if (partial) {
+      this.partials.add(pending)
+      this.#count(partial.place, 1)
+    }
+    for (const { head, place } of this.#early.get(uid) ?? [])
+      if (head.k === 'answer') this.answered(head, place)
+      else this.gotPartial(head, place)
     this.#early.delete(uid)
     return isCopy ? null : before
   }
 
   answered(head: AnswerHead, place: Place): void {
-    const { uid, attempt, key } = head
-    const rollout = this.rollouts.get(uid)
-    if (!rollout) this.#early.set(uid, [...(this.#early.get(uid) ?? []), { head, place }])
-    const pending = rollout?.pending
-    if (!pending || pending.head.attempt !== attempt) return
+    const { key } = head
+    const pending = this.#pendingOf(head, place)
+    if (!pending) return
     const before = pending.answers.get(key)
     if (before) this.#count(before, -1)
     pending.answers.set(key, place)
     this.#count(place, 1)
+  }
+
+  /** An attempt has one early result; this may be a copy of it. */
+  gotPartial(head: PartialHead, place: Place): void {
+    const { number, at } = head
+    this.lastPartial = Math.max(this.lastPartial, number)
+    const pending = this.#pendingOf(head, place)
+    if (!pending || (pending.partial && pending.partial.number !== number)) return
+    this.#count(place, 1)
+    if (pending.partial) {
+      this.#count(pending.partial.place, -1)
+      pending.partial.place = place
+      return
+    }
+    pending.partial = { number, at, place }
+    this.partials.add(pending)
+  }
+
+  /** The rollout that a record belongs to, if it has no final yet. */
+  #pendingOf(head: AnswerHead | PartialHead, place: Place): Pending | null {
+    const { uid, attempt } = head
+    const rollout = this.rollouts.get(uid)
+    if (!rollout) this.#early.set(uid, [...(this.#early.get(uid) ?? []), { head, place }])
+    const pending = rollout?.pending
+    return pending?.head.attempt === attempt ? pending : null
   }
 
   finished({ uid, attempt, digest, older, seq, at, state }: FinalHead, place: Place): void {
@@ -210,11 +261,6 @@ export class RunState {
     return this.#finals.get(seq)
   }
 
-  /** The numbers of the finals whose record is in this segment. */
-  finalsIn(segment: number): readonly number[] {
-    return [...this.#finals].flatMap(([seq, { place }]) => (place.segment === segment ? seq : []))
-  }
-
   /** Forgets finals that are older than this time, oldest first. */
   expire(before: number): void {
     while (this.expired < this.last) {
@@ -235,6 +281,8 @@ export class RunState {
     this.pending.delete(pending)
     this.pendingBytes -= pending.bodyBytes
     this.#count(pending.place, -1)
+    if (pending.partial) this.#count(pending.partial.place, -1)
+    this.partials.delete(pending)
     for (const place of pending.answers.values()) this.#count(place, -1)
   }
 

@@ -7,6 +7,7 @@ import type { open } from 'node:fs/promises'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { CommitLog, type Place, segmentName } from './commit-log.ts'
+import { Compaction } from './compaction.ts'
 import { EventRate } from './event-rate.ts'
 import { type LogDamage, recoverRun } from './recover.ts'
 import {
@@ -15,6 +16,7 @@ import {
   type FinalHead,
   type FinalState,
   format,
+  type PartialHead,
   type Pending,
   type Rollout,
   RunState,
@@ -38,7 +40,7 @@ export interface StoreOptions {
 export interface Submission
   extends Pick<
     AcceptHead,
-    'uid' | 'digest' | 'deadline' | 'reward' | 'priority' | 'step' | 'group' | 'size' | 'policy'
+    'uid' | 'digest' | 'deadline' | 'reward' | 'priority' | 'step' | 'group' | 'size' | 'policy' | 'partial'
   > {
   /** Absent: one more than the newest, if the bytes are new. */
   readonly attempt?: number | undefined
@@ -64,12 +66,15 @@ export interface ReadFinal {
   readonly result: string | null
 }
 
+/** An early result as it is read. `terms`: JSON. */
+export interface ReadPartial extends Pick<PartialHead, 'number' | 'uid' | 'attempt' | 'at'> {
+  readonly terms: string
+}
+
 /** Attempts of a uid that are remembered beside the newest. */
 const mostOlder = 16
 /** Characters of finals that readers get without reading the disk. */
 const recentChars = 8 * 1024 * 1024
-/** A finished file is compacted once less than this share of it counts. */
-const compactBelow = 0.5
 
 export class RunStore {
   readonly run: string
@@ -89,8 +94,10 @@ export class RunStore {
   readonly #waiting = new Set<() => void>()
   /** The number of the last final that was handed to the log. */
   #given: number
-  #compacting: Promise<void> | null = null
-  #isClosed = false
+  /** The same of early results. */
+  #givenPartials: number
+  readonly #waitingPartials = new Set<() => void>()
+  readonly #compaction: Compaction
 
   private constructor(
     folder: string,
@@ -107,15 +114,20 @@ export class RunStore {
     this.#options = options
     this.#files = new SegmentFiles(folder)
     this.#given = state.last
+    this.#givenPartials = state.lastPartial
     const { clock, commitMs, segmentBytes, committed, openFile } = options
     this.accepted = new EventRate(clock)
     this.finished = new EventRate(clock)
-    const opening = () => ({ k: 'open', format, run, id, seq: this.state.last + 1 })
+    const opening = () => ({
+      ...{ k: 'open', format, run, id, seq: this.state.last + 1 },
+      ...(this.state.lastPartial > 0 && { partial: this.state.lastPartial + 1 }),
+    })
     this.#log = new CommitLog(
       { folder, clock, commitMs, segmentBytes, opening, committed, ...(openFile && { openFile }) },
       sizes,
       number,
     )
+    this.#compaction = new Compaction({ log: this.#log, state: this.state, files: this.#files })
   }
 
   /** A new run in an empty folder that exists. */
@@ -217,9 +229,47 @@ export class RunStore {
     }
   }
 
+  /** Gives a rollout its early result, unless it has one or its final. Never rejects: one that is lost is found again. */
+  async keepPartial(pending: Pending, terms: string): Promise<void> {
+    if (pending.isOver || pending.partial) return
+    this.#givenPartials += 1
+    const { uid, attempt } = pending.head
+    const number = this.#givenPartials
+    const head: PartialHead = { k: 'partial', uid, attempt, number, at: this.#options.wallClock() }
+    try {
+      const place = await this.#log.add({ ...head }, Buffer.from(terms), { isStale: () => pending.isOver })
+      if (!place) return
+      this.state.gotPartial(head, place)
+      for (const wake of [...this.#waitingPartials]) wake()
+    } catch {
+      // The next commit reports the disk.
+    }
+  }
+
+  /** Early results behind this number, in order, of rollouts that have no final: at most `count`, and about `chars` characters. */
+  async partialsAfter(after: number, count: number, chars: number): Promise<readonly ReadPartial[]> {
+    const found: ReadPartial[] = []
+    let taken = 0
+    for (const pending of this.state.partials.after(after, count)) {
+      const { head, partial } = pending
+      if (!partial || taken >= chars) break
+      const body = await this.#bodyOf(partial).catch(() => null)
+      if (body === null) {
+        // Damaged, or gone with its final meanwhile: nobody looks for it again.
+        this.state.partials.delete(pending)
+        continue
+      }
+      const { uid, attempt } = head
+      found.push({ number: partial.number, uid, attempt, at: partial.at, terms: body.toString() })
+      taken += body.length
+    }
+    return found
+  }
+
   /** What the trainer sent. Throws if it is damaged. */
-  async bodyOf({ place }: Pending): Promise<Buffer> {
-    const body = await this.#files.body(place)
+  async bodyOf(pending: Pending): Promise<Buffer> {
+    const { place } = pending
+    const body = await this.#bodyOf(pending)
     if (body === null)
       throw new Error(`the record at offset ${place.at} of ${segmentName(place.segment)} is damaged`)
     return body
@@ -253,6 +303,14 @@ export class RunStore {
     }
   }
 
+  /** The same for early results. */
+  onPartial(wake: () => void): () => void {
+    this.#waitingPartials.add(wake)
+    return () => {
+      this.#waitingPartials.delete(wake)
+    }
+  }
+
   /** Forgets finals that were kept long enough. */
   expire(): void {
     this.state.expire(this.#options.wallClock() - this.#options.keepMs)
@@ -262,65 +320,16 @@ export class RunStore {
     }
   }
 
-  /**
-   * Removes the oldest files as far as little of them still counts; that is copied first. `isFull`: even if much does. Rejects if the
-   * disk does.
-   */
+  /** See Compaction. Rejects if the disk does. */
   compact(isFull = false): Promise<void> {
-    this.#compacting ??= this.#compact(isFull).finally(() => {
-      this.#compacting = null
-    })
-    return this.#compacting
-  }
-
-  async #compact(isFull: boolean): Promise<void> {
-    for (const [segment, bytes] of this.#log.sealed) {
-      const live = this.state.live.get(segment) ?? 0
-      if (this.#isClosed || live > (isFull ? 0.9 : compactBelow) * bytes) return
-      await this.#copy(segment)
-      await this.#files.close(segment)
-      await this.#log.remove(segment)
-      this.state.live.delete(segment)
-    }
-  }
-
-  /** Copies what still counts to the end of the log. */
-  async #copy(segment: number): Promise<void> {
-    for (const seq of this.state.finalsIn(segment)) {
-      const final = this.state.final(seq)
-      if (!final) continue
-      const { head, body } = await this.#files.record(final.place)
-      const { uid, attempt, at } = final
-      const { digest = '', older = [] } = head
-      // A damaged result stays damaged.
-      const state = body === null ? 'damaged' : final.state
-      const copy = { k: 'final', uid, attempt, digest, older, seq, at, state }
-      const place = await this.#log.add(copy, body ?? Buffer.from('null'), { isKept: true })
-      this.state.moved(seq, place as Place)
-    }
-    for (const pending of [...this.state.pending]) {
-      for (const [key, place] of [...pending.answers]) {
-        if (place.segment !== segment) continue
-        const body = await this.#files.body(place)
-        if (body !== null) await this.keepAnswer(pending, key, body.toString())
-      }
-      if (pending.place.segment !== segment || pending.isOver) continue
-      const body = await this.#files.body(pending.place)
-      const place = await this.#log.add({ ...pending.head }, body ?? new Uint8Array(), {
-        isKept: true,
-        isStale: () => pending.isOver,
-      })
-      if (place) this.state.movedPending(pending, place, body === null)
-    }
-    // Finals that are being written are behind this one in the log.
-    await this.#log.add({ k: 'mark' }, new Uint8Array(), { isKept: true })
+    return this.#compaction.run(isFull)
   }
 
   /** Writes what waits, then closes the files. */
   async close(): Promise<void> {
-    this.#isClosed = true
+    const compacted = this.#compaction.stop()
     await this.#log.close()
-    await this.#compacting?.catch(() => {})
+    await compacted
     await this.#files.closeAll()
     for (const wake of [...this.#waiting]) wake()
   }
@@ -328,10 +337,22 @@ export class RunStore {
   async #finalAt(seq: number): Promise<ReadFinal> {
     const final = this.state.final(seq)
     if (!final) return { seq, uid: '', attempt: 0, at: 0, state: 'damaged', result: null }
-    const { uid, attempt, at, state, place } = final
-    const body = await this.#files.body(place)
+    const { uid, attempt, at, state } = final
+    const body = await this.#bodyOf(final)
     const isWhole = body !== null && state !== 'damaged'
     return { seq, uid, attempt, at, state: isWhole ? state : 'damaged', result: body?.toString() ?? null }
+  }
+
+  /** The body of a record, which may move to another file meanwhile; null if it is damaged. */
+  async #bodyOf(owner: { readonly place: Place }): Promise<Buffer | null> {
+    for (;;) {
+      const { place } = owner
+      try {
+        return await this.#files.body(place)
+      } catch (error) {
+        if (owner.place === place) throw error
+      }
+    }
   }
 
   #remember(final: ReadFinal): void {

@@ -4,11 +4,11 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Failure, FailureKind, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Failure, FailureKind, Outcome, Sample, Term, Unreadable } from '../../core/sample/sample.ts'
 import type { StallCause } from '../../core/stalls/question-times.ts'
 import type { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
-import { nativeResultText } from '../../trainers/native-result.ts'
+import { nativeResultText, nativeTermsText } from '../../trainers/native-result.ts'
 import { Deadlines } from './deadlines.ts'
 import { rowOf } from './envelope.ts'
 import { GroupWaits } from './group-waits.ts'
@@ -244,6 +244,7 @@ export class Scheduler {
       onBegan: (times) => {
         job.times = times
       },
+      onRules: members.some(({ head }) => head.partial) ? this.#keepPartial(job) : undefined,
       signal: (left) => {
         job.left = left
         if (job.isAborted) left()
@@ -253,6 +254,13 @@ export class Scheduler {
     const away = outcomes.find((outcome) => this.#isAway(outcome, clock.now() - began))
     if (away && !away.valid && this.#mayRetry(job)) return this.#retryLater(job, away.failure.kind)
     await Promise.all(members.map((pending, at) => this.#finish(store, pending, outcomes[at] as Outcome)))
+  }
+
+  #keepPartial({ unit: { store, members } }: Job) {
+    return (row: number, terms: readonly Term[]): void => {
+      const pending = members[row] as Pending
+      if (pending.head.partial) void store.keepPartial(pending, nativeTermsText(terms))
+    }
   }
 
   /** When the last of them was accepted, on the clock, over a restart too. Wall clocks may be set back. */

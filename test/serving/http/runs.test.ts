@@ -48,6 +48,12 @@ const rewards = {
       { name: 'rank', function: 'rank-rule' },
     ],
   },
+  mixed: {
+    steps: [
+      { name: 'rule', function: 'exact-match' },
+      { name: 'judge', function: 'digit-judge', model: 'judge' },
+    ],
+  },
   failing: { on_invalid: 'fail', steps: [{ name: 'rule', function: 'exact-match' }] },
 }
 
@@ -503,6 +509,126 @@ t.test('server-sent events: each final once, also over two connections', async (
   await put('d', rule('4'))
   t.match(await pending, [/"uid":"d"/])
 })
+
+t.test(
+  'early results: the rules at once if asked for, then one final, by one cursor over a restart',
+  async (t) => {
+    const folder = newFolder()
+    let isHolding = true
+    const script: Script = async (seen) => {
+      if (isHolding) await seen.closed
+      return completion(seen, '1')
+    }
+    const mixed = (response: string, more: object = {}) => ({
+      ...{ reward: 'mixed', partial: true },
+      sample: { response, ground_truth: '4' },
+      ...more,
+    })
+    const first = await worldOf(t, { folder }, script)
+    const read = (world: World, query: string) => world.get(`/v1/runs/a/rewards?wait_s=20&${query}`)
+    await first.put('asked', mixed('4'))
+    await first.put('quiet', mixed('quiet', { partial: false }))
+    const early = (await read(first, 'partials=true')).json
+    t.match(early, {
+      results: [],
+      partials: [
+        { uid: 'asked', attempt: 1, state: 'partial', terms: { rule: { status: 'scored', score: 1 } } },
+      ],
+      unfinished: 2,
+    })
+    const [partial] = early.partials
+    t.strictSame(
+      Object.keys(partial),
+      ['uid', 'attempt', 'state', 'cursor', 'at', 'terms'],
+      'no result, no reward',
+    )
+    t.strictSame(Object.keys(partial.terms), ['rule'])
+    t.equal(partial.cursor, early.cursor)
+    t.notOk('partials' in (await first.get('/v1/runs/a/rewards')).json, 'only a reader that asks gets them')
+    t.match((await first.get('/v1/runs/a/rollouts/asked')).json, { state: 'running' })
+    await first.put('ruled', rule('4', { partial: true }))
+    const ruled = (await read(first, `partials=true&after=${early.cursor}`)).json
+    t.match(ruled, { results: [{ uid: 'ruled', state: 'scored' }] })
+    t.strictSame(ruled.partials, [], 'a reward of rules alone has only its final')
+    await first.app.close()
+
+    const second = await worldOf(t, { folder }, script)
+    t.match(
+      (await read(second, 'partials=true')).json.partials,
+      [{ uid: 'asked', cursor: /-1$/ }],
+      'again from the beginning',
+    )
+    await second.put('asked', mixed('5'))
+    const newer = (await read(second, `partials=true&after=${ruled.cursor}`)).json
+    t.match(newer, { results: [], partials: [{ uid: 'asked', attempt: 2, terms: { rule: { score: 0 } } }] })
+    t.equal(newer.partials.length, 1, 'what was found again after the restart is not told again')
+    isHolding = false
+    await second.put('asked', mixed('4', { attempt: 3 }))
+    let cursor = newer.cursor
+    const seen: string[] = []
+    while (!seen.includes('final asked 3')) {
+      const { json } = await read(second, `partials=true&after=${cursor}`)
+      if (json.cursor === cursor) throw new Error('no more comes')
+      ;({ cursor } = json)
+      seen.push(...json.partials.map((one: Reply['json']) => `partial ${one.uid} ${one.attempt}`))
+      seen.push(...json.results.map((one: Reply['json']) => `final ${one.uid} ${one.attempt}`))
+    }
+    t.notOk(
+      seen.some((one) => one === 'partial asked 1' || one === 'partial asked 2' || one === 'partial quiet 1'),
+    )
+    t.equal(seen.filter((one) => one.startsWith('final asked')).length, 1)
+    t.ok(seen.indexOf('partial asked 3') < seen.indexOf('final asked 3'))
+    const all = (await read(second, 'partials=true')).json
+    t.strictSame(all.partials, [], 'what has its final has no early result')
+    t.match(
+      (await second.get(`/v1/runs/a/rewards?after=${early.cursor}`)).json.results[0],
+      {
+        uid: 'ruled',
+        cursor: /^[0-9a-f]{12}-1$/,
+      },
+      'a reader of finals may go on with this cursor',
+    )
+    for (const [cursor, status] of [
+      [early.cursor.replace(/\d+$/, '99'), 410],
+      [`${early.cursor}-1`, 400],
+      [early.cursor.replace(/-0-1$/, '-0-'), 400],
+    ])
+      t.equal((await second.get(`/v1/runs/a/rewards?partials=true&after=${cursor}`)).status, status, cursor)
+    t.equal((await second.put('u', mixed('4', { partial: 'yes' }))).status, 400)
+    isHolding = true
+    const url = await second.app.listen({ port: 0, host: '127.0.0.1' })
+    const reading = fetch(`${url}/v1/runs/a/rewards?partials=true`, {
+      headers: { accept: 'text/event-stream', 'last-event-id': all.cursor },
+    })
+    await second.put('streamed', mixed('streamed'))
+    const told: string[] = []
+    for await (const chunk of (await reading).body ?? []) {
+      told.push(
+        ...(Buffer.from(chunk)
+          .toString()
+          .match(/^(event|id): .*$/gm) ?? []),
+      )
+      if (told.length === 2) await second.post('/v1/runs/a/cancel', { uid: 'streamed' })
+      if (told.length >= 4) break
+    }
+    const [id = '', finals = 0] = all.cursor.split('-')
+    t.strictSame(
+      told.map((line) => line.replace(/-\d+$/, '')),
+      ['event: partial', `id: ${id}-${finals}`, 'event: final', `id: ${id}-${Number(finals) + 1}`],
+    )
+    const printed = await runCommand([
+      'rewards',
+      '--url',
+      url,
+      '--run',
+      'a',
+      '--partials',
+      '--after',
+      early.cursor,
+    ])
+    t.match(printed, { code: 0, stdout: /"uid":"ruled"/ })
+  },
+)
 
 t.test('beyond the bounds, rollouts are refused with 429 and a time', async (t) => {
   const { put, lines, post } = await worldOf(t, { max_rollouts: 2, max_runs: 2 }, async (seen) => {

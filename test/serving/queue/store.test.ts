@@ -53,6 +53,11 @@ const resultOf = (uid: string, attempt: number): string => JSON.stringify({ uid,
 const allFinals = (store: RunStore): Promise<readonly ReadFinal[]> =>
   store.finalsAfter(store.state.expired, 1e9, Number.POSITIVE_INFINITY)
 
+const allPartials = async (store: RunStore): Promise<readonly string[]> =>
+  (await store.partialsAfter(0, 1e9, Number.POSITIVE_INFINITY)).map(
+    ({ number, uid, attempt, terms }) => `${number} ${uid} ${attempt} ${terms}`,
+  )
+
 const opened = async (folder: string, more: Partial<StoreOptions> = {}): Promise<RunStore> =>
   (await RunStore.open(folder, options(more))) ?? RunStore.create(folder, 'run', options(more))
 
@@ -82,8 +87,12 @@ t.test(
     const folder = newFolder()
     const store = await opened(folder)
     /** Promises that were kept when the log had so many bytes. */
-    const kept: { readonly bytes: number; readonly accepted: string; readonly finals: readonly string[] }[] =
-      []
+    const kept: {
+      readonly bytes: number
+      readonly accepted: string
+      readonly finals: readonly string[]
+      readonly partials: readonly string[]
+    }[] = []
     let attempts = 0
     for (let step = 0; step < 40; step += 1) {
       const uid = `u${Math.floor(random() * 12)}`
@@ -97,9 +106,10 @@ t.test(
       } else if (one && draw < 0.8)
         await store.finish(one, 'scored', resultOf(one.head.uid, one.head.attempt))
       else if (one && draw < 0.9) await store.keepAnswer(one, `key ${step}`, '"an answer"')
+      else if (one && draw < 0.96) await store.keepPartial(one, `{"step":${step}}`)
       else if (one) await store.finish(one, 'cancelled', resultOf(one.head.uid, one.head.attempt))
       const finals = (await allFinals(store)).map(({ seq, uid, attempt }) => `${seq} ${uid} ${attempt}`)
-      kept.push({ bytes: store.bytes, accepted, finals })
+      kept.push({ bytes: store.bytes, accepted, finals, partials: await allPartials(store) })
     }
     await store.close()
     const length = store.bytes
@@ -113,6 +123,18 @@ t.test(
       const read = promised.at(-1)?.finals ?? []
       if (before.slice(0, read.length).join() !== read.join())
         t.fail(`${bytes}: finals that were read have changed`)
+      const told = new Set(promised.flatMap(({ partials }) => partials))
+      for (const one of await allPartials(again)) {
+        const [number] = one.split(' ')
+        if ([...told].some((other) => other !== one && other.startsWith(`${number} `)))
+          t.fail(`${bytes}: the early result ${number} has changed`)
+      }
+      const live = new Set((await allPartials(again)).map((one) => one.split(' ').slice(1, 3).join(' ')))
+      for (const { head } of again.state.pending) {
+        const name = `${head.uid} ${head.attempt}`
+        if (promised.at(-1)?.partials.some((one) => one.includes(` ${name} `)) && !live.has(name))
+          t.fail(`${bytes}: the early result of ${name} is lost`)
+      }
       await finishAll(again)
       await again.close()
       const third = await opened(copy)
@@ -287,12 +309,14 @@ t.test('compaction keeps what counts, and the log stays small', async (t) => {
   let store = await opened(folder, parts)
   const long = await store.submit(submission('long', 'waits for the whole run'))
   if (long.pending) await store.keepAnswer(long.pending, 'q', '"kept"')
+  if (long.pending) await store.keepPartial(long.pending, '{}')
   let most = 0
   const read: string[] = []
   let after = 0
   for (let k = 0; k < 300; k += 1) {
     now += 20
     const { pending } = await store.submit(submission(`u${k}`, `${k} ${'x'.repeat(200)}`))
+    if (pending && k % 3 === 0) await store.keepPartial(pending, '{}')
     if (pending) await store.finish(pending, 'scored', resultOf(`u${k}`, 1))
     const some = await store.finalsAfter(after, 100, 1e6)
     read.push(...some.map(({ uid }) => uid))
@@ -325,6 +349,10 @@ t.test('compaction keeps what counts, and the log stays small', async (t) => {
   t.ok(most < 100_000, `${most} bytes of log for 300 rollouts of 700`)
   const [pending] = store.state.pending
   t.strictSame(pending && [...(await store.answersOf(pending))], [['q', '"kept"']])
+  t.strictSame(await allPartials(store), ['1 long 1 {}'])
+  const next = await store.submit(submission('next', 'x'))
+  if (next.pending) await store.keepPartial(next.pending, '{}')
+  t.strictSame(await allPartials(store), ['1 long 1 {}', '102 next 1 {}'])
   await store.close()
 })
 

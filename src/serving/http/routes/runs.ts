@@ -11,7 +11,16 @@ import { grants, type KeyLimits } from '../auth.ts'
 import { sentBytesOf } from '../body.ts'
 import { replyBody } from '../reply-body.ts'
 import { onDisconnect } from '../request-context.ts'
-import { cursorOf, FinalReader, finalEvents, finalText } from '../run-finals.ts'
+import {
+  cursorOf,
+  FinalReader,
+  finalEvents,
+  finalText,
+  finalTexts,
+  type News,
+  type Position,
+  partialTexts,
+} from '../run-finals.ts'
 import { submitLines } from '../run-lines.ts'
 import type { ZodApp } from '../validation.ts'
 
@@ -27,7 +36,13 @@ const rewardsQuery = z.strictObject({
     .optional()
     .describe('The last cursor that you have. Default: the oldest final that is kept.'),
   wait_s: z.coerce.number().min(0).max(60).default(0).describe('How long to wait if there is no final yet.'),
-  limit: z.coerce.number().int().min(1).max(10_000).default(1000).describe('Maximum number of finals.'),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1000).describe('Maximum number of results.'),
+  partials: z
+    .stringbool()
+    .default(false)
+    .describe(
+      'Also reads the early results of rollouts that asked for one. They are in a list of their own.',
+    ),
 })
 
 const overviewQuery = z.strictObject({
@@ -141,10 +156,10 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
       config,
     },
     async (request, reply) => {
-      const { after, wait_s, limit } = request.query
+      const { after, wait_s, limit, partials } = request.query
       const gone = new AbortController()
       onDisconnect(reply, () => gone.abort())
-      const reader = new FinalReader(queue, request.params.run, clock, gone.signal)
+      const reader = new FinalReader(queue, request.params.run, clock, gone.signal, partials)
       if (request.headers.accept?.includes(events)) {
         const last = request.headers['last-event-id']
         const from = reader.read(typeof last === 'string' && last !== '' ? last : after)
@@ -153,11 +168,11 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
         return reply.type(events).send(finalEvents(reader, from, mayRead))
       }
       const from = reader.read(after)
-      const finals = await reader.next(from, limit, wait_s * 1000)
-      const cursor = reader.cursorAfter(finals.at(-1)?.seq ?? from)
+      const news = await reader.next(from, limit, wait_s * 1000)
+      const cursor = reader.cursorAt(news.position)
       const pending = queue.runs.get(request.params.run)?.state.pending.size ?? 0
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
-      return replyBody(rewardPieces(reader.id, finals, { cursor, unfinished: pending }))
+      return replyBody(rewardPieces(reader.id, from, news, { cursor, unfinished: pending }))
     },
   )
   app.post(
@@ -209,7 +224,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
       const [final] = pending ? [] : await store.finalsAfter(seq - 1, 1, 1)
       if (!final) return { uid, attempt, state: stateOf(queue, 'accepted', pending) }
       reply.type('application/json; charset=utf-8')
-      return finalText(store.id, final)
+      return finalText(cursorOf(store.id, { final: final.seq, partial: null }), final)
     },
   )
 }
@@ -228,7 +243,7 @@ function runFacts({ run, id, state, bytes, tornBytes }: RunStore): object {
     oldest: oldest === null ? null : oldest / 1000,
     finals: state.last,
     expired: state.expired,
-    cursor: cursorOf(id, state.last),
+    cursor: cursorOf(id, { final: state.last, partial: null }),
     bytes,
     torn_bytes: tornBytes,
   }
@@ -272,14 +287,20 @@ function* batchPieces(results: readonly object[], credits: object): Generator<st
 
 function* rewardPieces(
   id: string,
-  finals: Awaited<ReturnType<FinalReader['next']>>,
-  facts: { readonly cursor: string; readonly unfinished: number },
+  from: Position,
+  news: News,
+  { cursor, unfinished }: { readonly cursor: string; readonly unfinished: number },
 ): Generator<string> {
-  yield '{"results":['
+  yield* listPieces('{"results":[', finalTexts(id, news))
+  if (from.partial !== null) yield* listPieces('],"partials":[', partialTexts(id, from, news))
+  yield `],"cursor":${JSON.stringify(cursor)},"unfinished":${unfinished}}`
+}
+
+function* listPieces(begin: string, texts: Iterable<{ readonly text: string }>): Generator<string> {
+  yield begin
   let before = ''
-  for (const final of finals) {
-    yield before + finalText(id, final)
+  for (const { text } of texts) {
+    yield before + text
     before = ','
   }
-  yield `],"cursor":${JSON.stringify(facts.cursor)},"unfinished":${facts.unfinished}}`
 }
