@@ -51,17 +51,21 @@ export function defineQuestionsReward<A extends PartAsk, T, O = None>(
  *
  * @example
  * ```ts
- * import { defineGroupQuestionsReward, prompt } from 'reward-gateway/contract'
+ * import { defineGroupQuestionsReward, fill, prompt } from 'reward-gateway/contract'
  * import { z } from 'zod'
  *
  * export default defineGroupQuestionsReward({
  *   truth: z.unknown(),
  *   range: [0, 1],
  *   ask: 'generate',
- *   rm_preprocess: (rows) => ({
- *     about: prompt`Answers:\n${rows.map(({ sample }) => sample.response).join('\n---\n')}\n\n`,
- *     questions: ['right', 'kind'].map((word) => ({ question: prompt`For each answer, 1 if it is ${word}, else 0.` })),
- *   }),
+ *   rm_preprocess(rows) {
+ *     const answers = rows.map(({ sample }, at) => [`answer_${at + 1}`, sample.response] as const)
+ *     const list = answers.map(([name]) => `${name}: {${name}}`).join('\n')
+ *     return {
+ *       about: fill(`${list}\n\n`, Object.fromEntries(answers)),
+ *       questions: ['right', 'kind'].map((word) => ({ question: prompt`For each answer, 1 if it is ${word}, else 0.` })),
+ *     }
+ *   },
  *   rm_postprocess: ({ text }, rows) => rows.map((_row, at) => (text[at] === '1' ? 1 : text[at] === '0' ? 0 : null)),
  *   combine: (found, rows) =>
  *     rows.map((_row, at) => {

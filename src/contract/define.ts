@@ -280,15 +280,18 @@ export function definePairReward<A extends AskName, T, O = None>(
  *
  * @example
  * ```ts
- * import { defineListReward, prompt } from 'reward-gateway/contract'
+ * import { defineListReward, fill } from 'reward-gateway/contract'
  * import { z } from 'zod'
  *
  * export default defineListReward({
  *   truth: z.unknown(),
  *   range: [0, 10],
  *   ask: 'generate',
- *   rm_preprocess: (rows) =>
- *     prompt`Grade each answer from 0 to 10, one number per line.\n${rows.map(({ sample }) => sample.response).join('\n---\n')}`,
+ *   rm_preprocess(rows) {
+ *     const answers = rows.map(({ sample }, at) => [`answer_${at + 1}`, sample.response] as const)
+ *     const list = answers.map(([name]) => `${name}: {${name}}`).join('\n')
+ *     return fill(`Grade each answer from 0 to 10, one number per line.\n${list}`, Object.fromEntries(answers))
+ *   },
  *   rm_postprocess: ({ text }, rows) => {
  *     const grades = text.trim().split('\n').map(Number)
  *     return rows.map((_row, at) => grades[at] ?? null)

@@ -11,6 +11,7 @@ import { commandLines, shellWords } from './shell-words.ts'
 export const followedPages: readonly string[] = [
   'concepts',
   'figures',
+  'kinds',
   'quickstart',
   'recipes/add-a-judge',
   'recipes/add-a-rule',
