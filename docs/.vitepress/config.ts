@@ -74,7 +74,7 @@ export default defineConfig({
   ],
   rewrites: Object.fromEntries(files.map((file) => [file, `${pageOf(file)}.md`])),
   // The pages hold no HTML, but texts such as <think>.
-  markdown: { html: false, config },
+  markdown: { html: false, config, languageAlias: { promql: 'sql' } },
   vite: {
     plugins: [
       {

@@ -285,11 +285,11 @@ t.test('every metric of the table but two has a panel or an alert', async (t) =>
 t.test('every alert is on its page, says what to do, and has a test that fires it', async (t) => {
   const page = readFileSync('docs/alerts.md', 'utf8')
   const alerts = queries.filter(({ from }) => from === 'alert')
-  const rows = [...page.matchAll(/^\| \*\*\w+\*\* \(\w+.*\) \| .{10,} \| .{20,} \|$/gm)]
+  const rows = [...page.matchAll(/^### \w+\n\n\*\*\w+\*\*.*\. .{10,}\n\n.{20,}\n\n```promql$/gm)]
   t.equal(rows.length, new Set(alerts.map(({ title }) => title)).size)
   const tests = read('prometheus/alerts.test.yaml')
   for (const { title } of alerts) {
-    t.ok(page.includes(`| **${title}** (`), `${title} is told of`)
+    t.ok(page.includes(`### ${title}\n`), `${title} is told of`)
     t.match(tests, new RegExp(`alertname: ${title}\\n[^\\n]+\\n\\s+exp_alerts:\\n`), `${title} fires`)
   }
 })

@@ -66,8 +66,11 @@ const blocks: readonly Block[] = pages.flatMap((page) => {
 })
 const of = (...languages: string[]) => blocks.filter(({ language }) => languages.includes(language))
 
-/** What a page shows and nobody types: what a command prints, and the formats of other programs. */
-const shown = ['text', 'mermaid', 'nginx']
+/**
+ * What a page shows and nobody types: what a command prints, and the formats of other programs. promtool reads the queries
+ * (deployment.test.ts), and the site draws the diagrams (site.browser.ts).
+ */
+const shown = ['text', 'mermaid', 'nginx', 'promql']
 
 t.test('every block has a language that a test knows', async (t) => {
   const known = ['sh', 'bash', 'yaml', 'json', 'jsonl', 'ts', 'python', 'toml', ...shown]
@@ -131,7 +134,7 @@ t.test('Python and TOML can be read', async (t) => {
   const script = `import ast, json, sys, tomllib
 for place, language, text in json.load(sys.stdin):
     try:
-        ast.parse(text) if language == "python" else tomllib.loads(text)
+        compile(text, place, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST) if language == "python" else tomllib.loads(text)
     except Exception as error:
         print(f"{place}: {error}")`
   const given = of('python', 'toml').map(({ place, language, text }) => [place, language, text])

@@ -23,10 +23,7 @@ export function alertsPage(): string {
   }
   const sections = groups
     .toSorted((a, b) => (a.name < b.name ? 1 : -1))
-    .map(
-      ({ name, rules }) =>
-        `## ${titles[name] ?? name}\n\n| alert | fires when | what to do |\n| --- | --- | --- |\n${rules.map(rowOf).join('')}`,
-    )
+    .map(({ name, rules }) => `## ${titles[name] ?? name}\n\n${rules.map(sectionOf).join('\n')}`)
   const count = groups.flatMap(({ rules }) => rules).length
   return `# Alerts
 
@@ -41,10 +38,11 @@ inspector's Alerts view shows those without Prometheus.
 ${sections.join('\n')}`
 }
 
-function rowOf({ alert, expr, for: lasting, labels, annotations }: Rule): string {
-  const when = `${meantBy(annotations.summary)}. \`${expr.trim().replace(/\s+/g, ' ').replaceAll('|', '\\|')}\``
-  const long = lasting === undefined ? '' : `, for ${lasting}`
-  return `| **${alert}** (${labels.severity}${long}) | ${when} | ${annotations.description} |\n`
+function sectionOf({ alert, expr, for: lasting, labels, annotations }: Rule): string {
+  const { summary, description } = annotations
+  const long = lasting === undefined ? '' : `, after ${lasting}`
+  const lead = `**${labels.severity[0]?.toUpperCase()}${labels.severity.slice(1)}**${long}. ${meantBy(summary)}.`
+  return `### ${alert}\n\n${lead}\n\n${description}\n\n\`\`\`promql\n${expr.trim().replace(/\s+/g, ' ')}\n\`\`\`\n`
 }
 
 /** The summary with the names of its labels instead of Prometheus' placeholders. */

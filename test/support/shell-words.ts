@@ -38,11 +38,13 @@ export function pasteTrouble(line: string): string | null {
     .replace(/'[^']*'/g, 'q')
     .replace(/"(?:\\.|[^"\\])*"/gs, (text) => (/![\w!]/.test(text) ? '!!' : 'q'))
   const plain = bare.replace(/\$\{[^}]*\}/g, 'v').replace(/\\./g, 'e')
-  if (/(?:^|\s)#/.test(plain)) return 'a comment, which zsh takes for arguments'
-  if (/[?*]|\[|\]/.test(plain)) return 'a pattern, which zsh looks up: put it in quotes'
-  if (/[{}]/.test(plain)) return 'braces, which both shells expand: put them in quotes'
-  if (/(?:^|\s)=/.test(plain)) return 'a word that begins with =, which zsh looks up'
-  if (/!!/.test(plain)) return 'an exclamation mark in double quotes, which both shells look up'
-  if (/(?<!<)<[a-zA-Z]/.test(plain)) return 'a placeholder that reads as a redirection'
+  // `[ -f x ]` is a command of both.
+  const words = plain.replace(/(?<=^|\s)\[\[?\s[^\]]*\s\]\]?/g, 'test')
+  if (/(?:^|\s)#/.test(words)) return 'a comment, which zsh takes for arguments'
+  if (/[?*]|\[|\]/.test(words)) return 'a pattern, which zsh looks up: put it in quotes'
+  if (/[{}]/.test(words)) return 'braces, which both shells expand: put them in quotes'
+  if (/(?:^|\s)=/.test(words)) return 'a word that begins with =, which zsh looks up'
+  if (/!!/.test(words)) return 'an exclamation mark in double quotes, which both shells look up'
+  if (/(?<!<)<[a-zA-Z]/.test(words)) return 'a placeholder that reads as a redirection'
   return null
 }
