@@ -140,6 +140,7 @@ export function allOf<E extends object>(
     const all: Tell = (event) => {
       for (const tell of tells) tell(event)
     }
+    guarded.add(all)
     return [[name, tells.length === 1 ? only : all]]
   })
   return Object.fromEntries(told) as E

@@ -106,12 +106,14 @@ export function readNativeRows(
   literals: readonly NonJsonLiteral[],
   images: Readonly<Record<string, unknown>> = {},
 ): MaybePromise<readonly (Sample | Unreadable)[]> {
-  const shared = new RequestImages(images)
-  const byRow = literalsByRow(literals.filter(({ path }) => path[0] === 'samples'))
+  let shared: RequestImages | null = null
+  const byRow =
+    literals.length === 0 ? null : literalsByRow(literals.filter(({ path }) => path[0] === 'samples'))
   return mapInSlices(rows, (row, index) => {
-    const own = byRow.get(index)?.map(({ path, literal }) => ({ path: path.slice(2), literal }))
+    const own = byRow?.get(index)?.map(({ path, literal }) => ({ path: path.slice(2), literal }))
     const read = readNativeSample(row, index, own)
     if ('failure' in read || (typeof read.prompt === 'string' && !read.turns)) return read
+    shared ??= new RequestImages(images)
     const fault = shared.giveTo(read)
     return fault === null ? read : badSample(read.id, fault)
   })

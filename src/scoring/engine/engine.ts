@@ -76,7 +76,16 @@ export function openEngine(parts: EngineParts, before?: Pick<Engine, 'crossReque
       const heapBytes = job.isRefusable ? heapOfRows(job.plan, length, job.bodyBytes ?? 0) : 0
       const isParked = job.isRefusable === true && asksParked(parts.models, job.plan)
       const release = admission.enter(length, heapBytes, isParked)
-      return scoreRows(shared, job).finally(release)
+      return scoreRows(shared, job).then(
+        (outcomes) => {
+          release()
+          return outcomes
+        },
+        (error) => {
+          release()
+          throw error
+        },
+      )
     },
   }
 }

@@ -137,12 +137,13 @@ export const gateKey = (models: readonly string[]): string =>
 export class Gates {
   /** For rules and other calls that ask no question. */
   readonly calls = new Gate()
-  readonly #gates = new Map<string, Gate>()
+  #gates: Map<string, Gate> | undefined
 
   /** The gate of steps that ask these models. */
   of(models: readonly string[]): Gate {
     if (models.length === 0) return this.calls
     const key = gateKey(models)
+    this.#gates ??= new Map()
     const known = this.#gates.get(key)
     if (known) return known
     const made = new Gate()

@@ -178,21 +178,32 @@ const copyBytes = 4_194_304
  * Reads a body. `received` is called with the number of bytes so far; what it throws ends the reading. Rejects with
  * RG_REQUEST_TOO_LARGE beyond `limit`, and with RG_REQUEST_INVALID if the length differs from the content-length.
  */
-async function bytesOf(
+function bytesOf(
   payload: Payload,
   { headers }: FastifyRequest,
   limit: number,
   received: (length: number) => void,
 ): Promise<Buffer> {
   const announced = Number(headers['content-length'] ?? Number.NaN)
-  if (announced > limit) throw tooLong(limit)
+  if (announced > limit) return Promise.reject(tooLong(limit))
   const chunks = new Chunks()
   let length = 0
-  await new Promise<void>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const stop = (): void => {
       payload.off('data', take)
-      payload.off('end', resolve)
+      payload.off('end', end)
       payload.off('error', fail)
+    }
+    const end = (): void => {
+      const sent = payload.receivedEncodedLength || length
+      if (Number.isNaN(announced) || sent === announced) resolve(joined(chunks.all(), length))
+      else
+        reject(
+          new GatewayError(
+            'RG_REQUEST_INVALID',
+            `the body has ${sent} bytes, but its content-length is ${announced}`,
+          ),
+        )
     }
     const fail = (error: Error & { statusCode?: number }): void => {
       stop()
@@ -221,16 +232,9 @@ async function bytesOf(
       void turn.then(() => payload.resume())
     }
     payload.on('data', take)
-    payload.on('end', resolve)
+    payload.on('end', end)
     payload.on('error', fail)
   })
-  const sent = payload.receivedEncodedLength || length
-  if (!Number.isNaN(announced) && sent !== announced)
-    throw new GatewayError(
-      'RG_REQUEST_INVALID',
-      `the body has ${sent} bytes, but its content-length is ${announced}`,
-    )
-  return joined(chunks.all(), length)
 }
 
 /** The chunks of a body, with small ones copied together. */

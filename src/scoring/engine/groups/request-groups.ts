@@ -13,17 +13,22 @@ import { Gathering, type GroupRun } from './waiting.ts'
  * each other. A row that cannot be read is in no group.
  */
 export class RequestGroups implements Groups {
-  readonly #finding: Finding
+  #found: Finding | undefined
   readonly #clock: Clock
   readonly #run: GroupRun
   readonly #rows: readonly (Sample | Unreadable)[]
-  readonly #waiting = new Map<string, Map<Group, Waiting>>()
+  #waiting: Map<string, Map<Group, Waiting>> | undefined
 
   constructor(rows: readonly (Sample | Unreadable)[], clock: Clock, run: GroupRun) {
-    this.#finding = new Finding(rows)
     this.#rows = rows
     this.#clock = clock
     this.#run = run
+  }
+
+  /** Made when it is first needed: most plans have no group step. */
+  get #finding(): Finding {
+    this.#found ??= new Finding(this.#rows)
+    return this.#found
   }
 
   /** Finds the groups of many rows in slices, before the first question about one; null if they are already found. */
@@ -54,6 +59,7 @@ export class RequestGroups implements Groups {
   join(joining: Joining, quorum: Quorum, done: (joined: Joined) => void): GroupTimes {
     const { step, sample } = joining
     const group = this.#groupOf(sample)
+    this.#waiting ??= new Map()
     let ofStep = this.#waiting.get(step.name)
     if (!ofStep) {
       ofStep = new Map()
@@ -166,7 +172,7 @@ class Group {
   }
 }
 
-/** Finds groups on first use, because most plans have no group step. */
+/** Puts rows into groups, one row at a time. */
 class Finding {
   readonly #rows: readonly (Sample | Unreadable)[]
   readonly #byKey = new Map<string, Group>()

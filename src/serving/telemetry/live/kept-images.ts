@@ -69,7 +69,9 @@ export class KeptImages {
   }
 
   forget(row: object): void {
-    for (const sha256 of this.#ofRow.get(row) ?? []) {
+    const own = this.#ofRow.get(row)
+    if (!own) return
+    for (const sha256 of own) {
       const rows = this.#images.get(sha256)?.rows
       rows?.delete(row)
       if (rows?.size === 0) this.#drop(sha256)

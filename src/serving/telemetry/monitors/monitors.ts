@@ -213,7 +213,7 @@ class RunMonitor {
     for (const [index, outcome] of outcomes.entries()) {
       const row = rows[index]
       if (row) countRow(stats, row, outcome, scaling)
-      if ((index & (rowsPerSlice - 1)) === 0) yield
+      if ((index & (rowsPerSlice - 1)) === rowsPerSlice - 1) yield
     }
     // A single row without a group has nothing to be compared with.
     const [first] = rows
