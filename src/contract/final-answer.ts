@@ -33,8 +33,24 @@ const close = '</think>'
  * ```
  */
 export function finalAnswer(
-  { prompt, response, turns }: Pick<Sample, 'prompt' | 'response' | 'turns'>,
+  sample: Pick<Sample, 'prompt' | 'response' | 'turns'>,
   thinking: Thinking = 'auto',
+): FinalAnswer {
+  const { prompt, response, turns } = sample
+  if (typeof prompt !== 'string' || turns) return answerIn(sample, thinking)
+  if (latest?.response === response && latest.prompt === prompt && latest.thinking === thinking)
+    return latest.answer
+  const answer = answerIn(sample, thinking)
+  latest = { prompt, response, thinking, answer }
+  return answer
+}
+
+/** A judge's question asks four times: whether there is an answer, whether it is blank, for its text and for its flags. */
+let latest: { prompt: string; response: string; thinking: Thinking; answer: FinalAnswer } | undefined
+
+function answerIn(
+  { prompt, response, turns }: Pick<Sample, 'prompt' | 'response' | 'turns'>,
+  thinking: Thinking,
 ): FinalAnswer {
   if (turns?.findLast(({ role }) => role === 'assistant')?.reasoning !== undefined)
     return { text: response, flags: isBlank(response) ? ['no_final_answer'] : ['thinking_unseen'] }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { didYouMean } from '../core/nearest-name.ts'
 import { isBlank, type Message, type Sample } from '../core/sample/sample.ts'
 import { finalAnswer, type Thinking } from './final-answer.ts'
-import { BadSample, fill, namesIn, type Prompt, type PromptValue } from './prompt.ts'
+import { BadSample, fill, nameSetOf, namesIn, type Prompt, type PromptValue } from './prompt.ts'
 import { questionWithImages } from './question.ts'
 import { toolCallsOf, transcript } from './rollout.ts'
 import { shownTurn } from './shown-turn.ts'
@@ -138,7 +138,7 @@ export function judgePrompt(
     if (within !== value) flags.add(`cut:${budget}`)
     return within
   }
-  const names = new Set(namesIn(template).map(({ name }) => name))
+  const names = nameSetOf(template)
   for (const name of names) if (isJudgeValue(name)) values[name] = shown(name, sample)
   if (!answers) noteThinking(sample, thinking, names, flags)
   for (const name in answers) {

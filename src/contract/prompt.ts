@@ -352,10 +352,14 @@ export function namesIn(template: string): readonly { readonly name: string; rea
   return names.map((name, at) => ({ name, before: around[at] ?? '' }))
 }
 
+/** The names of a template's placeholders. */
+export const nameSetOf = (template: string): ReadonlySet<string> => slotsOf(template).nameSet
+
 /** A template's placeholders and the texts around them (one more than placeholders). */
 interface Slots {
   readonly around: readonly string[]
   readonly names: readonly string[]
+  readonly nameSet: ReadonlySet<string>
 }
 
 const slots = new Map<string, Slots>()
@@ -367,10 +371,8 @@ function slotsOf(template: string): Slots {
   if (known) return known
   // Every second piece is a captured name.
   const pieces = template.split(placeholder)
-  const made = {
-    around: pieces.filter((_, at) => at % 2 === 0),
-    names: pieces.filter((_, at) => at % 2 === 1),
-  }
+  const names = pieces.filter((_, at) => at % 2 === 1)
+  const made = { around: pieces.filter((_, at) => at % 2 === 0), names, nameSet: new Set(names) }
   if (slots.size >= slotsKept) slots.clear()
   slots.set(template, made)
   return made

@@ -26,7 +26,7 @@ export async function listTerms(
     return known
   }
   const draws = shown.length === 0 ? [] : drawsOf(step)
-  const votes = await context.gates.of(step.models).through(Math.max(1, draws.length) * drawRoom, () =>
+  const votes = await context.gates.of(step.models).through(Math.max(1, draws.length) * drawRoom, async () =>
     collectVotes(
       step,
       draws.map((draw) => async () => {

@@ -334,8 +334,16 @@ export const turn = new RegExp(
   'iy',
 )
 
-/** ASCII characters that `turn` can begin with. */
-const asciiTurnStarts = asciiTable(/[ \t>#*_[(abcdeghjmsuknpt]/i)
+/** ASCII characters other than letters that `turn` can begin with. */
+const markupStarts = asciiTable(/[ \t>#*_[(]/)
+const asciiLetters = asciiTable(/[a-z]/i)
+/** Two letters of the alphabet as one number, whatever their case. */
+const letterPair = (first: number, second: number): number => (first & 31) * 32 + (second & 31)
+/** Pairs of letters that `turn` can begin with. A line of prose seldom begins with one, and the pattern is dear. */
+const letterStarts = new Uint8Array(32 * 32)
+for (const role of `gpt4|math|${roles}|${shortRoles}|${foreignRoles}`.split('|'))
+  if (asciiLetters[role.charCodeAt(0)]) letterStarts[letterPair(role.charCodeAt(0), role.charCodeAt(1))] = 1
+
 /** Pairs of other characters that `turn` can begin with. */
 const foreignTurnStarts = new Set(
   foreignRoles
@@ -356,6 +364,7 @@ const wideBlank = 0x3000
 /** Whether `turn` can match at this offset. It cheaply rules out most lines; a long answer has thousands. */
 export function mayStartTurn(text: string, at: number): boolean {
   const first = text.charCodeAt(at)
-  if (first < 128) return asciiTurnStarts[first] === 1
+  if (asciiLetters[first]) return letterStarts[letterPair(first, text.charCodeAt(at + 1))] === 1
+  if (first < 128) return markupStarts[first] === 1
   return first === wideBlank || foreignTurnStarts.has(pairOf(first, text.charCodeAt(at + 1)))
 }

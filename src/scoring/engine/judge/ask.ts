@@ -237,7 +237,7 @@ function verdictOf(vote: Vote): { readonly verdict: number | null; readonly fail
   }
 }
 
-async function ask(
+function ask(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
@@ -251,31 +251,37 @@ async function ask(
   waitTime?.begin(started)
   const times = new QuestionTimes()
   const wait = context.times.wait(ownerOf(context, rows), 'answer', model, started, { question: times })
-  try {
-    const answered = await context.models.ask<AskName>({
-      model,
-      ask: askOf(step),
-      input: question.input,
-      reply: step.labels ? undefined : (part?.reply ?? step.function.reply),
-      sampling: step.sampling,
-      key: question.key,
-      draw,
-      instance,
-      prefix: part ? `${question.prefix}\n${part.shared}` : question.prefix,
-      group: group?.id,
-      answers,
-      trace,
-      times,
-      deadline: Math.min(context.job.deadline, started + step.timeoutMs),
-      signal: context.end.signal,
-    })
-    wait.isAnswered = true
-    return answered
-  } catch (error) {
-    if (error instanceof AskError) return { failure: error.failure }
-    throw error
-  } finally {
+  const over = (): void => {
     wait.to = context.clock.now()
     waitTime?.end(wait.to)
   }
+  const asking = context.models.ask<AskName>({
+    model,
+    ask: askOf(step),
+    input: question.input,
+    reply: step.labels ? undefined : (part?.reply ?? step.function.reply),
+    sampling: step.sampling,
+    key: question.key,
+    draw,
+    instance,
+    prefix: part ? `${question.prefix}\n${part.shared}` : question.prefix,
+    group: group?.id,
+    answers,
+    trace,
+    times,
+    deadline: Math.min(context.job.deadline, started + step.timeoutMs),
+    signal: context.end.signal,
+  })
+  return asking.then(
+    (answered) => {
+      over()
+      wait.isAnswered = true
+      return answered
+    },
+    (error) => {
+      over()
+      if (error instanceof AskError) return { failure: error.failure }
+      throw error
+    },
+  )
 }

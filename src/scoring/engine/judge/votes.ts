@@ -1,5 +1,6 @@
 import { memoizeByObject } from '../../../core/memoize.ts'
 import type { Failure, Score, Term } from '../../../core/sample/sample.ts'
+import type { MaybePromise } from '../../../core/slices.ts'
 import { deviation, mean } from '../../../core/statistics/summary.ts'
 import type { PlanStep, Votes } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
@@ -46,14 +47,25 @@ type Judging = Pick<PlanStep, 'votes' | 'onUnreadable' | 'models'>
  * Asks for all votes at once. With `early_stop`, asks in order for as many as could settle the aggregates, until they
  * are settled: which votes count never depends on which call was faster. `columns`: verdicts per vote.
  */
-export async function collectVotes(
+export function collectVotes(
   step: Judging,
-  draws: readonly (() => Promise<Vote> | Vote)[],
+  draws: readonly (() => MaybePromise<Vote>)[],
+  columns: number,
+): MaybePromise<readonly Vote[]> {
+  const [only] = draws
+  if (draws.length !== 1 || !only) return collectAll(step, draws, columns)
+  // Most steps have one draw.
+  const vote = only()
+  return vote instanceof Promise ? vote.then(alone) : alone(vote)
+}
+
+const alone = (vote: Vote): readonly Vote[] => [vote]
+
+async function collectAll(
+  step: Judging,
+  draws: readonly (() => MaybePromise<Vote>)[],
   columns: number,
 ): Promise<readonly Vote[]> {
-  // Most steps have one draw.
-  const [only] = draws
-  if (draws.length === 1 && only) return [await only()]
   const cast: Vote[] = []
   const { votes } = step
   for (;;) {

@@ -186,7 +186,7 @@ async function queued(
   return member
 }
 
-async function plain<T>(
+function plain<T>(
   to: Dispatcher,
   member: PoolMember,
   work: UpstreamRequest<T>,
@@ -195,15 +195,21 @@ async function plain<T>(
 ): Promise<Dispatched<T>> {
   const { address } = member
   const began = to.clock.now()
-  try {
-    const { answer, prompt, completion } = await call(to, member, work, stop)
-    return { answer, prompt, completion, instance: address, attempts: attempts.length + 1 }
-  } catch (error) {
-    tried.add(member)
-    const ms = Math.round(to.clock.now() - began)
-    attempts.push({ instance: address, ms, error: (error as Error).message })
-    throw error
-  }
+  return call(to, member, work, stop).then(
+    ({ answer, prompt, completion }) => ({
+      answer,
+      prompt,
+      completion,
+      instance: address,
+      attempts: attempts.length + 1,
+    }),
+    (error) => {
+      tried.add(member)
+      const ms = Math.round(to.clock.now() - began)
+      attempts.push({ instance: address, ms, error: (error as Error).message })
+      throw error
+    },
+  )
 }
 
 /** Like `plain`, but asks a second instance if the answer is late, and takes the first good answer. */
