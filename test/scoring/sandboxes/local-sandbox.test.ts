@@ -415,6 +415,19 @@ const native = (language: ProgramLanguage, program: string, stdin = '', expected
   program: language === 'cpp' && !program.includes('main') ? cpp(program) : program,
   cases: [{ stdin, expected: { stdout: expected } }],
 })
+const threadsInCpp = `#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <vector>
+int main() {
+  int n;
+  if (scanf("%d", &n) != 1) return 1;
+  std::atomic<int> ran{0};
+  std::vector<std::thread> all;
+  for (int at = 0; at < n; at++) all.emplace_back([&] { ran++; });
+  for (auto &one : all) one.join();
+  printf("%d", ran.load());
+}`
 const languages: readonly ProgramLanguage[] = ['python', 'cpp', 'javascript']
 const withoutOthers = async (config: object = {}): Promise<string | false> =>
   skip ||
@@ -445,6 +458,8 @@ t.test('C++ and JavaScript', { skip: await withoutOthers() }, async (t) => {
       'ok true',
     ],
     ['cpp', 'puts("41");', '', '42', 'ok false'],
+    ['cpp', threadsInCpp, '8', '8', 'ok true'],
+    ['cpp', '#include <bit>\nint main() { return std::popcount(0u); }', '', '', 'ok true'],
     ['cpp', 'return 3;', '', '', 'exit false'],
     ['cpp', 'while (1);', '', '', 'time false'],
     ['cpp', 'while (1) puts("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");', '', '', 'output false'],
@@ -480,6 +495,7 @@ t.test('C++ and JavaScript', { skip: await withoutOthers() }, async (t) => {
       '42',
       'ok true',
     ],
+    ['javascript', 'if (require.main === module) console.log(42)', '', '42', 'ok true'],
     ['javascript', 'process.stdin.on("data", (text) => console.log(text * 2))', '21', '42', 'ok true'],
     [
       'javascript',
