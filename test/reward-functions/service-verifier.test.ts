@@ -580,6 +580,24 @@ t.test(
   },
 )
 
+t.test('a row that is sent alone gets no reply to another', async (t) => {
+  const it = await service(
+    t,
+    [(seen) => ({ results: scored(seen) })],
+    { it: batched },
+    { breaker: { failures: 1000 } },
+  )
+  const long = ' '.repeat(40_000)
+  for (const response of ['4', `4${long}`]) {
+    it.server.script = (seen) => ({ results: scored(seen) })
+    t.strictSame(await resultsOf(it, [response]), [0.4])
+    for (const change of [{ custom_id: 'other' }, { custom_id: null }, { custom_id: ['same'] }]) {
+      it.server.script = (seen) => ({ results: scored(seen).map((entry) => ({ ...entry, ...change })) })
+      t.strictSame(await resultsOf(it, [response]), ['judge_unreachable'], JSON.stringify(change))
+    }
+  }
+})
+
 t.test('the rows of a refused request are asked about alone, if the service is idempotent', async (t) => {
   const script: Script = (seen, response) =>
     entriesOf(seen as never).some(({ proof }) => proof === 'bad')

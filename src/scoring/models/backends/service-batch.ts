@@ -66,13 +66,32 @@ function numbered(item: Json, key: string, at: number): Json {
   return Object.fromEntries([...Object.entries(own).filter(([name]) => name !== key), [key, number]])
 }
 
-/** The reply to a request that was sent alone, which has one entry. Throws UpstreamError. */
+/** The reply to a request that was sent alone: one entry, with the request's own key if that has one. Throws UpstreamError. */
 export function loneReply(reply: Json, request: ServiceRequest): Json {
   if (!isBatched(request)) return reply
-  const pointer = pointerOf(request.batch.reply)
-  listAt(reply, pointer, 1)
+  const { key, reply: place } = request.batch
+  const pointer = pointerOf(place)
+  const [entry] = listAt(reply, pointer, 1)
   checkRest(reply, pointer)
+  const wanted = key === undefined ? null : loneKey(request, key)
+  if (key !== undefined && wanted !== null && keyIn(entry, key) !== wanted)
+    throw malformedReply(`no entry has the ${key} of this request's`)
   return reply
+}
+
+/** The key of a request's only entry; null: it has none, or is too long to be read again. */
+function loneKey(request: Batched, key: string): string | null {
+  const sharing = sharingOf(request)
+  if (sharing.batch !== null) return keyIn(sharing.item, key)
+  if (request.json.length > longestTogether) return null
+  const list = valueAt(JSON.parse(request.json) as Json, pointerOf(request.batch.items))
+  return Array.isArray(list) ? keyIn(list[0] as Json | undefined, key) : null
+}
+
+/** What an entry has under its key, as text; null: no number and no text. */
+function keyIn(entry: Json | undefined, key: string): string | null {
+  const value = isObject(entry) && Object.hasOwn(entry, key) ? entry[key] : undefined
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null
 }
 
 /**
@@ -92,10 +111,10 @@ export function ownReplies(
   if (batch.key === undefined) return list.map(own)
   const byKey = new Map<string, Json>()
   for (const entry of list) {
-    const number = isObject(entry) && Object.hasOwn(entry, batch.key) ? entry[batch.key] : undefined
-    if (typeof number !== 'string' && typeof number !== 'number') continue
-    if (byKey.has(String(number))) throw malformedReply(`two entries have the same ${batch.key}`)
-    byKey.set(String(number), entry)
+    const number = keyIn(entry, batch.key)
+    if (number === null) continue
+    if (byKey.has(number)) throw malformedReply(`two entries have the same ${batch.key}`)
+    byKey.set(number, entry)
   }
   return requests.map((_request, at) => {
     const entry = byKey.get(String(at))
