@@ -419,6 +419,26 @@ t.test('a server whose health fails gets no requests', async (t) => {
   t.strictSame((await outcomesOf(gateway, 'one', rows)).map(resultOf), Array(8).fill(1))
 })
 
+t.test('responses that make a service fail keep it out until its next good health, no longer', async (t) => {
+  const script: Script = (seen, response) =>
+    String(seen.body.response).startsWith('crash') ? raw('{}', 500)(seen, response) : { score: 1 }
+  const health = { health: '/health', health_: { interval_s: 0.05 } }
+  const slow = { max_in_flight: 2, retry: { max: 0 }, breaker: { failures: 2, open_s: 600 } }
+  const { gateway } = await service(t, [script], { one: {} }, { ...health, ...slow })
+  const rows = Array.from({ length: 24 }, (_, at) => sampleOf(at % 4 === 0 ? `fine ${at}` : `crash ${at}`))
+  t.strictSame(
+    (await outcomesOf(gateway, 'one', rows)).map(resultOf),
+    rows.map(({ response }) => (response.startsWith('crash') ? 'judge_unreachable' : 1)),
+  )
+  const unknown = await service(t, [raw('{}', 500)], { one: {} }, { ...slow, wait_for_instance: 0.2 })
+  const lost = Array.from({ length: 8 }, (_, at) => sampleOf(`${at}`))
+  t.strictSame(
+    (await outcomesOf(unknown.gateway, 'one', lost)).map(resultOf),
+    Array(8).fill('judge_unreachable'),
+  )
+  t.ok(unknown.server.seen.length <= 4, 'without a health to ask, it stays out')
+})
+
 t.test('mistakes of a service are found when the configs are read', async (t) => {
   const service = { path: '/v' }
   const cases: readonly (readonly [RegExp | null, own?: object, model?: object, step?: object])[] = [
@@ -506,14 +526,10 @@ t.test('rows share a request, and each gets the score of its own entry', async (
   )
   const named = (at: number) => ({ id: `${at}`, dataSource: at % 2 === 0 ? 'even' : 'odd' })
   t.strictSame(await resultsOf(it, ['5', '6', '7', '8'], named), [0.5, 0.6, 0.7, 0.8])
-  t.strictSame(
-    it.server.seen.slice(1).map(({ body }) => [body.task, body.codes.length]),
-    [
-      ['even', 2],
-      ['odd', 2],
-    ],
-    'only bodies that are equal but for the entry share a request',
-  )
+  const byTask = it.server.seen.slice(1).map(({ body }) => `${body.task} ${body.codes.length}`)
+  // Those of the second task wait for at most 2 ms, which a busy machine may miss.
+  t.equal(byTask[0], 'even 2', 'only bodies that are equal but for the entry share a request')
+  t.match(byTask.slice(1).join(), /^odd 2$|^odd 1,odd 1$/)
   t.strictSame(await resultsOf(it, ['9']), [0.9])
   t.equal(it.server.seen.at(-1)?.body.codes[0].custom_id, 'same', 'alone, a row keeps its own key')
   const long = ' '.repeat(40_000)

@@ -260,6 +260,7 @@ export class EndpointRegistry {
           ? null
           : { headers, names: backend.queueMetrics },
       weight: own?.weight ?? 1,
+      trustsHealth: config.backend === 'service' && backend.healthPath !== '',
       breaker: { failures: config.breaker.failures, openMs: config.breaker.open_s * 1000 },
       connectMs: config.connect_timeout_s * 1000,
       probe:

@@ -28,7 +28,8 @@ const mostReplyBytes = 8 * 1024 * 1024
 
 /**
  * Probes the health of an address until ended, with the current settings of its members. Success shows that connections work, so
- * it closes the breaker of the address; it says nothing about a model's questions.
+ * it closes the breaker of the address; it says nothing about a model's questions. What the health of a service says of them, its
+ * members know.
  */
 export function watchEndpoint(
   endpoint: Endpoint,
@@ -48,6 +49,7 @@ export function watchEndpoint(
       if (isWell) {
         endpoint.setHealth('ok')
         endpoint.breaker.succeeded()
+        for (const member of endpoint.members) member.vouched()
       } else if (failures >= how.failures) endpoint.setHealth('failing')
       return endpoint.health !== 'ok' || endpoint.breaker.state !== 'closed' || failures > 0
     }

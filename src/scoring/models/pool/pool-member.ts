@@ -25,6 +25,8 @@ export interface MemberSettings {
   readonly limits: Load
   readonly weight: number
   readonly breaker: BreakerSettings
+  /** Whether the health of its address tells if its questions are answered: a service names the path itself. */
+  readonly trustsHealth?: boolean
 }
 
 /**
@@ -66,6 +68,8 @@ export class PoolMember {
   readonly #told: (outBecause: string | null) => void
   #settings: MemberSettings
   #outBecause: string | null = null
+  /** Whether each failure since the last answer was a reply, so that its question may be the cause. */
+  #onlyReplies = true
   #restsUntil = Number.NEGATIVE_INFINITY
   #wake: (() => void) | null = null
   /** `told` is called with the reason when it stops taking questions, and with null when it takes them again. */
@@ -80,7 +84,10 @@ export class PoolMember {
     this.#settings = settings
     this.capacity = new Capacity(settings.limits)
     this.#told = told
-    this.breaker = new Breaker(clock, settings.breaker, () => this.tell())
+    this.breaker = new Breaker(clock, settings.breaker, (state) => {
+      if (state === 'open' && this.#settings.trustsHealth) endpoint.onBroken?.()
+      this.tell()
+    })
     endpoint.members.add(this)
   }
 
@@ -203,8 +210,18 @@ export class PoolMember {
   /** It began to reply; the latency is unknown. */
   answered(): void {
     this.progressed()
+    this.#onlyReplies = true
     this.breaker.succeeded()
     this.endpoint.breaker.succeeded()
+  }
+
+  /**
+   * A probe found the address well. A service whose own health is good is not broken by five 500s in a row: else whoever writes the
+   * responses could keep it out.
+   */
+  vouched(): void {
+    if (!this.#settings.trustsHealth || this.breaker.state === 'closed') return
+    if (this.#onlyReplies) this.breaker.succeeded()
   }
 
   /** A call was abandoned after `ms`; it would have taken longer. */
@@ -217,6 +234,7 @@ export class PoolMember {
     this.errors += 1
     if (fault.waitMs > 0) this.rest(fault.waitMs)
     if (fault.kind === 'cancelled' || fault.isHang) return
+    if (fault.blame && !fault.isAboutContent) this.#onlyReplies = false
     if (fault.isConnection) return void this.endpoint.failed(fault.isRefused)
     // An error reply shows that the connection works; a timeout shows nothing.
     if (fault.kind !== 'judge_timeout') {

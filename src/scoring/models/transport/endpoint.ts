@@ -15,6 +15,8 @@ interface EndpointMember {
   readonly limit: number
   /** Called when the state of the address has changed. */
   tell(): void
+  /** A probe of the address has just found it well. */
+  vouched(): void
 }
 
 /**
