@@ -51,7 +51,7 @@ const wings: Record<string, { knows: readonly string[]; rooms: Record<string, re
       'telemetry/metrics': ['telemetry/record', 'telemetry/monitors'],
       // A row is shown as it is recorded.
       'telemetry/live': ['telemetry/record'],
-      'http/inspector': ['telemetry/monitors', 'telemetry/live'],
+      'http/inspector': ['queue', 'telemetry/monitors', 'telemetry/live'],
       queue: [],
       http: [
         'queue',

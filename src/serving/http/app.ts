@@ -128,7 +128,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   passThroughRoutes(typed, gateway)
   adminRoutes(typed, gateway, clock)
   const { live, page } = options
-  if (live) inspectorRoutes(typed, gateway, { live, clock, ...(page !== undefined && { page }) })
+  const hasQueue = options.queue != null
+  if (live) inspectorRoutes(typed, gateway, { live, clock, hasQueue, ...(page !== undefined && { page }) })
   return app
 }
 

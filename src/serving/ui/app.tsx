@@ -2,12 +2,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { alertsOf } from './live/alerts.ts'
 import { connect, useLive } from './live/store.ts'
 import { KeyForm } from './parts/key-form.tsx'
-import { addressOf, usePlace, type View, views } from './route.ts'
+import { addressOf, titles, usePlace, type View, views } from './route.ts'
 import { AlertsView } from './views/alerts-view.tsx'
 import { GroupsView } from './views/groups-view.tsx'
 import { PlaygroundView } from './views/playground-view.tsx'
 import { PoolsView } from './views/pools-view.tsx'
 import { RewardsView } from './views/rewards-view.tsx'
+import { RunsView } from './views/runs-view.tsx'
 import { SamplesView } from './views/samples-view.tsx'
 
 const shown: Readonly<Record<View, (props: { readonly chosen: string }) => preact.ComponentChild>> = {
@@ -15,17 +16,9 @@ const shown: Readonly<Record<View, (props: { readonly chosen: string }) => preac
   samples: SamplesView,
   groups: GroupsView,
   playground: PlaygroundView,
+  runs: RunsView,
   pools: PoolsView,
   alerts: AlertsView,
-}
-
-const titles: Readonly<Record<View, string>> = {
-  rewards: 'Rewards',
-  samples: 'Samples',
-  groups: 'Groups',
-  playground: 'Playground',
-  pools: 'Pools',
-  alerts: 'Alerts',
 }
 
 const connections = { connecting: 'Connecting', live: 'Live', lost: 'Reconnecting', refused: 'Key required' }
@@ -41,7 +34,8 @@ export function App() {
   useEffect(() => {
     document.title = `${titles[view]} · reward-gateway`
   }, [view])
-  const alerts = live.status ? alertsOf(live.status).length : 0
+  const alerts = live.status ? alertsOf(live.status, live.served) : []
+  const worst = alerts.some(({ level }) => level === 'bad') ? 'bad' : 'warn'
   const View = shown[view]
   const isShut = live.connection === 'refused' || isAsking
   return (
@@ -61,7 +55,9 @@ export function App() {
           {views.map((name) => (
             <a href={addressOf(name)} aria-current={name === view ? 'page' : undefined}>
               {titles[name]}
-              {name === 'alerts' && alerts > 0 && <span class="badge bad">{alerts}</span>}
+              {name === 'alerts' && alerts.length > 0 && (
+                <span class={`badge ${worst}`}>{alerts.length}</span>
+              )}
             </a>
           ))}
         </nav>

@@ -1,17 +1,22 @@
+import type { ComponentChildren } from 'preact'
 import type { ShownPoint } from '../telemetry/live/series.ts'
-import { figure, shortTime } from './format.ts'
+import { clockTime, figure, shortTime } from './format.ts'
 
 const bins = 20
 const levels = [0.02, 0.1, 0.25, 0.5, 1]
+/** Places of the labels along an axis, as shares of its length. */
+const ticks = [0, 0.25, 0.5, 0.75, 1]
 
 /** A heat map of values over time: one column per slot, darker where more values are, with the mean as a line. */
 export function Distribution(props: {
   readonly slots: readonly (ShownPoint | null)[]
   readonly range: readonly [number, number]
+  /** Milliseconds since the epoch. */
   readonly from: number
+  readonly to: number
   readonly label: string
 }) {
-  const { slots, range, from, label } = props
+  const { slots, range, from, to, label } = props
   const [low, high] = range
   const width = slots.length
   const cells = levels.map(() => '')
@@ -29,26 +34,46 @@ export function Distribution(props: {
     line += `${x - last <= maxMissing + 1 ? 'L' : 'M'}${x + 0.5} ${Math.min(bins, Math.max(0, y)).toFixed(2)}h.01`
     last = x
   }
+  const timeOf = to - from < withSeconds ? clockTime : shortTime
+  const grid = [1, 2, 3].map((at) => `M0 ${(at * bins) / 4}H${width}`).join('')
   return (
     <figure class="distribution">
       <div class="scale" aria-hidden="true">
-        <span>{figure(high)}</span>
-        <span>{figure((low + high) / 2)}</span>
-        <span>{figure(low)}</span>
+        {ticks.map((share) => (
+          <span>{figure(high - share * (high - low))}</span>
+        ))}
       </div>
       <svg viewBox={`0 0 ${width} ${bins}`} preserveAspectRatio="none" role="img" aria-label={label}>
+        <path class="baseline" d={grid} />
         {cells.map((cell, level) => (
           <path class={`cell level-${level}`} d={cell} />
         ))}
+        <path class="line halo" d={line} />
         <path class="line" d={line} />
       </svg>
       <div class="times" aria-hidden="true">
-        <span>{shortTime(from)}</span>
-        <span>now</span>
+        {ticks.map((share) => (
+          <span>{share === 1 ? 'now' : timeOf(from + share * (to - from))}</span>
+        ))}
       </div>
+      <figcaption class="legend">
+        <span>
+          <i class="line-key" aria-hidden="true" /> mean
+        </span>
+        <span>
+          Share of the rows of a moment: 0 %{' '}
+          {levels.map((_, level) => (
+            <i class={`key level-${level}`} aria-hidden="true" />
+          ))}{' '}
+          100 %
+        </span>
+      </figcaption>
     </figure>
   )
 }
+
+/** Times of a shorter axis have seconds, in milliseconds. */
+const withSeconds = 300_000
 
 /** Empty slots that a line may bridge. */
 const maxMissing = 3
@@ -69,11 +94,16 @@ export function SparkLine(props: {
     return (height - 2 - share * (height - 4)).toFixed(1)
   }
   let line = ''
+  let dots = ''
   let last = Number.NEGATIVE_INFINITY
   for (const [at, value] of values.entries()) {
     if (value === null) continue
-    // `h.01` makes a single value visible; its line would have no length.
-    line += `${at - last <= maxMissing + 1 ? 'L' : 'M'}${(at * step).toFixed(1)} ${y(value)}h.01`
+    const place = `${(at * step).toFixed(1)} ${y(value)}`
+    const isJoined = at - last <= maxMissing + 1
+    line += `${isJoined ? 'L' : 'M'}${place}`
+    // A value without neighbours is a dot; its line would have no length.
+    const next = values.slice(at + 1, at + maxMissing + 2)
+    if (!isJoined && next.every((one) => one === null || one === undefined)) dots += `M${place}h.01`
     last = at
   }
   return (
@@ -86,7 +116,22 @@ export function SparkLine(props: {
     >
       <path class="baseline" d={`M0 ${height - 1}H120`} />
       <path class="line" d={line} />
+      <path class="line dots" d={dots} />
     </svg>
+  )
+}
+
+/** What stands at the two ends of a small chart's axis. */
+export function Ranged(props: {
+  readonly range: readonly [number, number]
+  readonly children: ComponentChildren
+}) {
+  return (
+    <span class="ranged">
+      <span aria-hidden="true">{figure(props.range[0])}</span>
+      {props.children}
+      <span aria-hidden="true">{figure(props.range[1])}</span>
+    </span>
   )
 }
 

@@ -28,10 +28,6 @@ export function count(value: number): string {
 export const counted = (value: number, noun: string): string =>
   `${count(value)} ${noun}${value === 1 ? '' : 's'}`
 
-/** The bounds of a figure: `≥ 0.1, ≤ 0.9`; '' if it has none. */
-export const bounds = (low: number | null, high: number | null): string =>
-  [low === null ? '' : `≥ ${low}`, high === null ? '' : `≤ ${high}`].filter(Boolean).join(', ')
-
 /** A fraction in percent. */
 export function percent(share: number | null): string {
   if (share === null || !Number.isFinite(share)) return '–'
@@ -43,7 +39,15 @@ export function percent(share: number | null): string {
 export function duration(ms: number): string {
   if (ms < 1) return `${ms.toFixed(1)} ms`
   if (ms < 1000) return `${Math.round(ms)} ms`
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`
+}
+
+/** Bytes in a readable unit. */
+export function bytes(value: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
+  const power = value < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(value) / 10))
+  return `${figure(value / 1024 ** power)} ${units[power]}`
 }
 
 /** Time of day with seconds. */

@@ -1,9 +1,19 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /** The views, in the order of the navigation. */
-export const views = ['rewards', 'samples', 'groups', 'playground', 'pools', 'alerts'] as const
+export const views = ['rewards', 'samples', 'groups', 'playground', 'runs', 'pools', 'alerts'] as const
 /** The name of a view. */
 export type View = (typeof views)[number]
+
+export const titles: Readonly<Record<View, string>> = {
+  rewards: 'Rewards',
+  samples: 'Samples',
+  groups: 'Groups',
+  playground: 'Playground',
+  runs: 'Runs',
+  pools: 'Pools',
+  alerts: 'Alerts',
+}
 
 /** What the URL fragment names: a view and the chosen item in it. */
 interface Place {

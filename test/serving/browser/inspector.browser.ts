@@ -1,63 +1,17 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
+import { figures } from '../../../src/serving/telemetry/monitors/run-figures.ts'
 import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
 import { dataUrl, imagePart, png } from '../../support/images.ts'
 import { withoutPython } from '../../support/python.ts'
 import { attackRollout, attackRows } from './attack-rows.ts'
 import { openBrowser } from './browser.ts'
 import { openScene, play, type Scene } from './scene.ts'
+import { narrow, overflow, violations, visit, wide } from './visit.ts'
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const views = ['rewards', 'samples', 'groups', 'playground', 'pools', 'alerts'] as const
-const wide = { width: 1200, height: 800 }
-const narrow = { width: 390, height: 800 }
-
-/** A page in its own context, and what went wrong in it. */
-interface Visit {
-  readonly page: Page
-  /** Console messages, script errors, and requests to other origins. */
-  readonly troubles: readonly string[]
-  readonly context: BrowserContext
-}
-
-async function visit(
-  browser: Browser,
-  { url }: Scene,
-  view: string,
-  { viewport = wide, colorScheme = 'light' as 'light' | 'dark' } = {},
-): Promise<Visit> {
-  const context = await browser.newContext({ viewport, colorScheme, timezoneId: 'UTC' })
-  const page = await context.newPage()
-  const troubles: string[] = []
-  page.on('console', (message) => troubles.push(`console: ${message.text()}`))
-  page.on('pageerror', (error) => troubles.push(`error: ${error.message}`))
-  page.on('dialog', (dialog) => {
-    troubles.push(`dialog: ${dialog.message()}`)
-    void dialog.dismiss()
-  })
-  page.on('request', (request) => {
-    const asked = new URL(request.url())
-    if (asked.origin !== new URL(url).origin) troubles.push(`left the gateway: ${request.url()}`)
-    if (/key|token/i.test(asked.search)) troubles.push(`a key in an address: ${asked.search}`)
-  })
-  await page.goto(`${url}/ui/#/${view}`)
-  await page.getByRole('heading', { level: 1 }).waitFor()
-  return { page, troubles, context }
-}
-
-/** The violations that axe-core finds, shortened. */
-async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axeSource)
-  const found = (await page.evaluate(
-    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + ' ' + failureSummary.slice(0, 200)).join(' | ')))",
-  )) as string[]
-  return found
-}
-
-const overflow = (page: Page): Promise<unknown> =>
-  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+const views = ['rewards', 'samples', 'groups', 'playground', 'runs', 'pools', 'alerts'] as const
 
 // A browser on a busy machine is slow.
 t.setTimeout(300_000)
@@ -156,10 +110,144 @@ t.test('samples can be filtered, and a sample is explained step by step with its
   t.equal(await overflow(page), 0)
   await detail.getByRole('link', { name: 'Open in playground' }).click()
   await page.getByRole('heading', { level: 1, name: 'Playground' }).waitFor()
-  t.match(await page.getByLabel('Response').inputValue(), /^A known answer/)
+  t.match(await page.getByLabel(/^Response/).inputValue(), /^A known answer/)
   t.strictSame(troubles, [])
   await context.close()
 })
+
+t.test(
+  'a list stands still under the pointer, and shows terms and texts beside an open sample',
+  async (t) => {
+    const { page, troubles, context } = await visit(browser, scene, 'samples')
+    const rows = page.locator('.sample-table tbody tr')
+    const score = async (id: string) => {
+      await scene.score({
+        reward: 'gsm8k',
+        samples: [{ id, response: `Of ${id}.\n#### 1`, ground_truth: '1' }],
+      })
+      scene.advance(1000)
+    }
+    await score('first')
+    await rows.first().getByText('Of first').waitFor()
+    await rows.first().hover()
+    await score('second')
+    await page.getByText(/recent samples, 1 newer held back/).waitFor()
+    t.match(await rows.first().innerText(), /Of first/)
+    await rows.first().getByRole('link').click()
+    const detail = page.getByRole('region', { name: 'Sample' })
+    await detail.getByText('1 × 1 = 1', { exact: true }).waitFor()
+    t.equal(await page.evaluate("document.activeElement.getAttribute('aria-label')"), 'Sample')
+    t.match(await rows.first().innerText(), /first.*rule\s*1\.00.*Of first/s)
+    await page.mouse.move(5, 5)
+    await rows.first().getByText('Of second').waitFor()
+    await detail.getByRole('link', { name: 'Close' }).press('Enter')
+    await detail.waitFor({ state: 'detached' })
+    t.match(await page.evaluate('document.activeElement.innerText'), /first/, 'the focus is where it was')
+    // The gateway keeps 400 rows: no other can be opened.
+    await page.getByRole('heading', { level: 1 }).click()
+    const sixteen = Array.from({ length: 16 }, (_, at) => ({
+      id: `${at}`,
+      response: '#### 1',
+      ground_truth: '1',
+    }))
+    for (let times = 0; times < 30; times += 1) {
+      await scene.score({ reward: 'gsm8k', samples: sixteen })
+      scene.advance(1000)
+    }
+    await page.getByText(/^400 recent samples/).waitFor()
+    await rows.last().getByRole('link').click()
+    await detail.getByText('Ground truth').waitFor()
+    t.strictSame(troubles, [])
+    await context.close()
+  },
+)
+
+t.test('alerts say what to do, and which judge is constant', async (t) => {
+  for (let step = 100; step < 104; step += 1) await play(scene, step, step + 1, 24)
+  const { page, troubles, context } = await visit(browser, scene, 'alerts')
+  const constant = page.getByRole('listitem').filter({ hasText: /Constant judges: 50 %, above 0 %/ })
+  t.match(await constant.innerText(), /'careful' gave 1 to all of \d+ answers.*demo.*since before \d\d:\d\d/s)
+  for (const alert of await page.locator('.alert').all())
+    t.match(await alert.innerText(), /What to do: [A-Z].*Open (?:Groups|Samples|Pools)/s)
+  await page.locator('.fold summary').first().click()
+  const table = page.getByRole('table', { name: /^Figures of/ }).first()
+  const meanings = await table.locator('td:last-child').allInnerTexts()
+  t.strictSame(
+    figures.map(({ help }, at) => meanings[at]?.startsWith(`${help} `) && meanings[at] !== `${help} `),
+    figures.map(() => true),
+    'each figure says what to do',
+  )
+  t.strictSame(await violations(page), [])
+  await constant.getByRole('link', { name: 'Open Samples' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Samples' }).waitFor()
+  t.strictSame(troubles, [])
+  await context.close()
+})
+
+t.test('runs show what the queue holds of them and what it waits for', async (t) => {
+  const queueFolder = mkdtempSync(join(tmpdir(), 'reward-gateway-page-'))
+  const queued = await openScene({ queueFolder })
+  t.teardown(async () => {
+    await queued.close()
+    rmSync(queueFolder, { recursive: true, force: true })
+  })
+  const { page, troubles, context } = await visit(browser, queued, 'runs')
+  await page.getByText('No run yet.').waitFor()
+  const put = async (uid: string, reward: string, sample: object) => {
+    const url = `/v1/runs/run-7/rollouts/${uid}`
+    const { statusCode } = await queued.app.inject({ method: 'PUT', url, payload: { reward, sample } })
+    t.equal(statusCode, 202)
+  }
+  await put('a', 'rule', { response: '#### 1', ground_truth: '1' })
+  for (const uid of ['b', 'c'])
+    await put(uid, 'ranked', {
+      prompt: 'p',
+      response: uid,
+      group_id: '<img src=x onerror=alert(1)>\u202e',
+      group_size: 4,
+    })
+  const run = page.getByRole('region', { name: 'Run run-7' })
+  await run.getByText('2 for other answers of the group').waitFor()
+  await run.getByText('1 in all').waitFor()
+  t.match(
+    await run.innerText(),
+    /Backlog\s*2.*Oldest\s*[\d.]+ m?s\s*first deadline in \d+ min.*Accepted\s*0\.\d \/s.*Finals/s,
+  )
+  await run.locator('summary').click()
+  await run.getByRole('row', { name: /onerror=alert\(1\)>⟨U\+202E⟩ 2 4 \d+ min/ }).waitFor()
+  t.strictSame(await violations(page), [])
+  await page.setViewportSize(narrow)
+  t.equal(await overflow(page), 0)
+  t.strictSame(troubles, [])
+  await context.close()
+})
+
+t.test(
+  'the playground begins with the reward in use, fills in its last sample, and can undo that',
+  async (t) => {
+    const { page, troubles, context } = await visit(browser, scene, 'playground')
+    t.equal(await page.getByRole('combobox', { name: 'Reward' }).inputValue(), 'demo')
+    await page.getByRole('combobox', { name: 'Reward' }).selectOption('gsm8k')
+    const response = page.getByLabel(/^Response/)
+    await response.fill('mine')
+    await page.getByRole('button', { name: 'Fill in its last sample' }).click()
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
+    await page.waitForFunction(
+      `![...document.querySelectorAll('textarea')].some(({ value }) => value === 'mine')`,
+    )
+    await page.getByRole('button', { name: 'Score', exact: true }).click()
+    await page
+      .getByRole('region', { name: 'Result' })
+      .getByText(/× [\d.]+ = /)
+      .waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    t.equal(await response.inputValue(), 'mine')
+    await page.getByRole('combobox', { name: 'Reward' }).selectOption('countdown')
+    await page.getByRole('button', { name: 'Fill in an example' }).waitFor()
+    t.strictSame(troubles, [])
+    await context.close()
+  },
+)
 
 t.test('the playground works with the keyboard alone', async (t) => {
   const { page, troubles, context } = await visit(browser, scene, 'rewards')

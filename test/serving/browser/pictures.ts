@@ -18,17 +18,14 @@ const ready: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   async samples(page) {
     // Judges' questions are kept only while a page is open.
     await play(scene, wholePlay, wholePlay + 1)
-    await page
-      .getByRole('row')
-      .filter({ hasText: 'demo' })
-      .filter({ hasText: '1.500' })
-      .first()
-      .getByRole('link')
-      .click()
+    await openBest(page)
     await page.locator('details.asked summary').first().click()
+    await page.evaluate('scrollTo(0, 0)')
   },
   async playground(page) {
-    await page.getByRole('button', { name: 'Fill in an example' }).click()
+    await page.getByRole('link', { name: 'Samples' }).click()
+    await openBest(page)
+    await page.getByRole('link', { name: 'Open in playground' }).click()
     await page.getByRole('button', { name: 'Score', exact: true }).click()
     await page.locator('details.asked summary').first().click()
   },
@@ -44,6 +41,12 @@ const ready: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
     scene.advance(1000)
     await page.getByText(/^[1-9][\d,]* samples in progress/).waitFor()
   },
+}
+
+/** Opens a sample of the demo that earned everything. */
+async function openBest(page: Page): Promise<void> {
+  await page.getByRole('combobox', { name: /^Reward/ }).selectOption('demo')
+  await page.getByRole('row').filter({ hasText: '1.500' }).first().getByRole('link').click()
 }
 
 const pictures = [

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { shippedConfigs } from '../../../src/cli/gateway.ts'
 import { startSimulatedServers } from '../../../src/cli/serve/simulated-servers.ts'
+import { systemClock } from '../../../src/core/clock.ts'
 import { allOf, ListenerGuard } from '../../../src/core/listener-guard.ts'
 import { type EngineEvents, engineEventNames } from '../../../src/scoring/engine/events.ts'
 import { rewardRange } from '../../../src/scoring/plan/fold.ts'
 import { createApp } from '../../../src/serving/http/app.ts'
 import { openObservedGateway } from '../../../src/serving/observed-gateway.ts'
+import { openQueue } from '../../../src/serving/queue/queue.ts'
 import { LiveView } from '../../../src/serving/telemetry/live/live.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
@@ -30,6 +32,8 @@ export interface SceneOptions {
   /** With keys there are two small rewards instead of the shipped ones. */
   readonly keys?: object
   readonly env?: Readonly<Record<string, string>>
+  /** Keeps submitted rollouts in this folder, and adds a reward `ranked` that compares answers to the two small ones. */
+  readonly queueFolder?: string
   /** Adds a reward `code`, whose programs run unconfined, to the two small ones. */
   readonly hasCode?: boolean
 }
@@ -41,6 +45,7 @@ export async function openScene({
   keys,
   env = {},
   hasCode = false,
+  queueFolder,
 }: SceneOptions = {}): Promise<Scene> {
   const servers = await startSimulatedServers({ all: true })
   // On a slot's border, so that each tick of the play is a slot.
@@ -48,8 +53,14 @@ export async function openScene({
   const metrics = openMetrics({ version: 'browser', inFlight: () => gateway.inFlight })
   const live = new LiveView({ clock, epoch: 0, rangeOf: rewardRange, policy: () => text })
   const sandboxes = { local: { isolation: 'unconfined', programs: 1 } }
-  const gatewayOf = { keys, models: { judge: judgeOf(servers.env) }, ...(hasCode && { sandboxes }) }
+  const gatewayOf = {
+    keys,
+    models: { judge: judgeOf(servers.env) },
+    ...(hasCode && { sandboxes }),
+    ...(queueFolder && { queue: { folder: queueFolder } }),
+  }
   const code = { name: 'tests', function: 'code-tests', sandbox: 'local', options: { score: 'share' } }
+  const ranking = { name: 'rank', function: 'pairwise-judge', model: 'judge', pairs: { scheme: 'ring' } }
   const own = [
     { file: 'gateway.json', text: JSON.stringify(gatewayOf) },
     { file: 'rule.json', text: JSON.stringify({ steps: [{ name: 'rule', function: 'gsm8k-progressive' }] }) },
@@ -57,10 +68,11 @@ export async function openScene({
       file: 'judged.json',
       text: JSON.stringify({ steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }] }),
     },
+    ...(queueFolder ? [{ file: 'ranked.json', text: JSON.stringify({ steps: [ranking] }) }] : []),
     ...(hasCode ? [{ file: 'code.json', text: JSON.stringify({ steps: [code] }) }] : []),
   ]
   const gateway = await openObservedGateway({
-    ...(keys || hasCode ? { configs: [], inline: own } : { configs: [shippedConfigs()] }),
+    ...(keys || hasCode || queueFolder ? { configs: [], inline: own } : { configs: [shippedConfigs()] }),
     functionFolders: [],
     env: { ...servers.env, ...env },
     events: {
@@ -71,7 +83,8 @@ export async function openScene({
       }),
     },
   })
-  const app = await createApp({ gateway, metrics, bodyLimit: 16 << 20, live, clock })
+  const queue = await openQueue({ gateway, clock: systemClock })
+  const app = await createApp({ gateway, metrics, bodyLimit: 16 << 20, live, clock, queue })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   return {
     url,
@@ -87,10 +100,12 @@ export async function openScene({
       if (reply.statusCode !== 200) throw new Error(`scoring answered ${reply.statusCode}: ${reply.body}`)
     },
     async close() {
+      queue?.stop()
       const closed = app.close()
       clock.advance(5000)
       await closed
       await gateway.close(0)
+      await queue?.close()
       metrics.close()
       await servers.close()
     },

@@ -29,6 +29,7 @@ export class InspectorFeed {
   readonly #gateway: ObservedGateway
   readonly #live: LiveView
   readonly #clock: Clock
+  readonly #hasQueue: boolean
   readonly #listeners = new Set<Listener>()
   #cancelTick: (() => void) | null = null
   #unwatch: (() => void) | null = null
@@ -37,10 +38,11 @@ export class InspectorFeed {
   #sent = { served: '', status: '', at: 0, serial: 0, rows: 0 }
   #quietTicks = 0
 
-  constructor(gateway: ObservedGateway, live: LiveView, clock: Clock) {
+  constructor(gateway: ObservedGateway, live: LiveView, clock: Clock, hasQueue: boolean) {
     this.#gateway = gateway
     this.#live = live
     this.#clock = clock
+    this.#hasQueue = hasQueue
   }
 
   get listeners(): number {
@@ -54,7 +56,7 @@ export class InspectorFeed {
     if (this.#listeners.size === 0) this.#news()
     listener.send(
       [
-        event('served', servedMessage(this.#gateway, this.#live)),
+        event('served', servedMessage(this.#gateway, this.#live, this.#hasQueue)),
         event('status', statusMessage(this.#gateway)),
         event('scored', scoredMessage(this.#live, 0, 0)),
       ].join(''),
@@ -90,7 +92,9 @@ export class InspectorFeed {
     const before = this.#sent
     this.#sent = { served, status, at: now, serial: this.#live.newest, rows }
     return [
-      served === before.served ? '' : event('served', servedMessage(this.#gateway, this.#live)),
+      served === before.served
+        ? ''
+        : event('served', servedMessage(this.#gateway, this.#live, this.#hasQueue)),
       status === before.status ? '' : `event: status\ndata: ${status}\n\n`,
       rows === before.rows ? '' : event('scored', scoredMessage(this.#live, before.at, before.serial)),
     ].join('')

@@ -1,6 +1,7 @@
 import { withoutSecrets } from '../../../core/secrets.ts'
 import type { ModelSnapshot, SandboxSnapshot } from '../../../scoring/gateway/gateway.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
+import type { overviewOf } from '../../queue/overview.ts'
 import type { LiveView } from '../../telemetry/live/live.ts'
 import { type ShownReward, shownReward } from '../../telemetry/live/series.ts'
 import type { RowSummary } from '../../telemetry/live/shown-row.ts'
@@ -13,11 +14,12 @@ type Plan = ReturnType<ObservedGateway['rewards']>[number]
 const firstRows = 400
 const rowsPerTick = 48
 
-export function servedMessage(gateway: ObservedGateway, live: LiveView): Served {
+export function servedMessage(gateway: ObservedGateway, live: LiveView, hasQueue: boolean): Served {
   return {
     version: gateway.version,
     text: live.policy,
     has_admin: gateway.keys.scopes.has('admin'),
+    has_queue: hasQueue,
     rewards: withoutSecrets(gateway.rewards().map(writePlan)) as ServedReward[],
   }
 }
@@ -44,6 +46,7 @@ export function scoredMessage(live: LiveView, since: number, serial: number): Sc
   const rows = live.summaries(serial, since === 0 ? firstRows : rowsPerTick)
   return {
     now,
+    oldest: live.oldest,
     rewards: Object.fromEntries(
       [...live.rewards].map(([name, tracked]) => [name, shownReward(tracked, now, since)]),
     ),
@@ -77,6 +80,8 @@ export interface Served {
   readonly text: 'full' | 'hash' | 'none'
   /** Whether any API key has the scope `admin`. */
   readonly has_admin: boolean
+  /** Whether GET /v1/queue has something to say. */
+  readonly has_queue: boolean
   readonly rewards: readonly ServedReward[]
 }
 
@@ -126,10 +131,15 @@ export type ShownRun = RunStats & RunHistory & { readonly reward: string }
 export interface Scored {
   /** Milliseconds since the epoch. */
   readonly now: number
+  /** When the oldest row was scored that can still be opened, in milliseconds since the epoch; null if there is none. */
+  readonly oldest: number | null
   readonly rewards: Readonly<Record<string, ShownReward>>
   /** Newest first. */
   readonly rows: readonly RowSummary[]
 }
+
+/** What GET /v1/queue returns; the Runs view shows it. */
+export type QueueOverview = Awaited<ReturnType<typeof overviewOf>>
 
 /** The scopes of the page's key. */
 export interface Access {

@@ -17,6 +17,7 @@ import type { ZodApp } from '../validation.ts'
 interface InspectorParts {
   readonly live: LiveView
   readonly clock: Clock
+  readonly hasQueue: boolean
   /** The folder of the built page. Default: the package's own. */
   readonly page?: string
 }
@@ -40,9 +41,9 @@ const hide = { hide: true }
 export function inspectorRoutes(
   app: ZodApp,
   gateway: ObservedGateway,
-  { live, clock, page }: InspectorParts,
+  { live, clock, hasQueue, page }: InspectorParts,
 ): void {
-  const feed = new InspectorFeed(gateway, live, clock)
+  const feed = new InspectorFeed(gateway, live, clock, hasQueue)
   app.addHook('preClose', (done) => {
     feed.close()
     done()

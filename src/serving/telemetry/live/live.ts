@@ -125,6 +125,11 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'running'
     return this.#rows.newest
   }
 
+  /** When the oldest row that is kept was scored, in milliseconds since the epoch; null if there is none. */
+  get oldest(): number | null {
+    return this.#rows.oldest
+  }
+
   /** Up to `limit` rows after a serial, the newest first. */
   summaries(since: number, limit: number): readonly RowSummary[] {
     const { policy } = this
@@ -230,6 +235,11 @@ export class RecentRows {
 
   get newest(): number {
     return this.#serial
+  }
+
+  get oldest(): number | null {
+    const [first] = this.#rows.values()
+    return first?.at ?? null
   }
 
   #add(event: RequestDone, request: string, at: number, index: number): void {

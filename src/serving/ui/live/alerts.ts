@@ -1,24 +1,39 @@
-import type { PoolStatus, ShownRun } from '../../http/inspector/messages.ts'
-import { figure as written } from '../format.ts'
+import type { PoolStatus, Served, ShownRun } from '../../http/inspector/messages.ts'
+import { clockTime, counted, figure, percent } from '../format.ts'
+import type { View } from '../route.ts'
+import { advice, figureAdvice } from './advice.ts'
 
 /** Something that needs attention. */
 interface Alert {
   readonly level: 'bad' | 'warn'
   readonly title: string
   readonly detail: string
+  readonly todo: string
   /** The model or run concerned. */
   readonly subject: string
+  /** Where the page shows more. */
+  readonly view: View
+  readonly chosen?: string
 }
 
-/** Everything that is wrong now, most severe first. */
-export function alertsOf({ missing, suspects, models, sandboxes, runs }: PoolStatus): readonly Alert[] {
+/** Tells an alert from others, for as long as it lasts. */
+export const keyOf = ({ title, subject }: Alert): string => `${title.replace(/:.*/s, '')}\n${subject}`
+
+/** Everything that is wrong now, most severe first. `served` tells judges from rules. */
+export function alertsOf(
+  { missing, suspects, models, sandboxes, runs }: PoolStatus,
+  served: Served | null,
+): readonly Alert[] {
+  const pools = [...models, ...sandboxes]
   const all: Alert[] = [
     ...missing.map(
       (text): Alert => ({
         level: 'bad',
         title: text.startsWith('sandbox') ? 'A sandbox is unavailable' : 'A model is unavailable',
-        detail: missingDetail(text, [...models, ...sandboxes]),
+        detail: missingDetail(text, pools),
+        todo: advice.missing,
         subject: text.match(/'(.*)'/)?.[1] ?? '',
+        view: 'pools',
       }),
     ),
     ...suspects.map(
@@ -26,38 +41,60 @@ export function alertsOf({ missing, suspects, models, sandboxes, runs }: PoolSta
         level: 'bad',
         title: 'An instance fails its canaries',
         detail: `${instance} gets no questions until it passes its canaries again.`,
+        todo: advice.suspect,
         subject: model,
+        view: 'pools',
       }),
     ),
     ...sandboxes.flatMap(({ name, is_confined: isConfined, confinement }): Alert[] =>
       isConfined
         ? []
-        : [{ level: 'warn', title: 'Programs are not confined', detail: `${confinement}.`, subject: name }],
+        : [
+            {
+              level: 'warn',
+              title: 'Programs are not confined',
+              detail: `${confinement}.`,
+              todo: advice.unconfined,
+              subject: name,
+              view: 'pools',
+            },
+          ],
     ),
-    ...[...models, ...sandboxes].flatMap(({ name, instances }) =>
-      instances
-        .filter(({ state }) => state === 'ejected' || state === 'other-model')
-        .map(
-          ({ address, state }): Alert => ({
-            level: 'warn',
-            title: state === 'ejected' ? 'An instance is ejected' : 'An instance serves another model',
-            detail: `${address} gets no questions until it answers again.`,
-            subject: name,
-          }),
-        ),
-    ),
-    ...runs.flatMap(ofRun),
+    ...pools
+      .filter(({ name }) => !missing.some((text) => text.includes(`'${name}'`)))
+      .flatMap((pool) => [...away(pool, 'ejected'), ...away(pool, 'other-model')]),
+    ...runs.flatMap((run) => ofRun(run, served)),
   ]
   return all.sort((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'))
+}
+
+type Pool = PoolStatus['models'][number] | PoolStatus['sandboxes'][number]
+
+/** The instances of a pool in a state in which they get no questions. */
+function away({ name, instances }: Pool, state: 'ejected' | 'other-model'): Alert[] {
+  const found = instances.filter((one) => one.state === state).map(({ address }) => address)
+  if (found.length === 0) return []
+  const isEjected = state === 'ejected'
+  return [
+    {
+      level: 'warn',
+      title: `${isEjected ? 'Ejected' : 'Serving another model'}: ${counted(found.length, 'instance')} of ${instances.length}`,
+      detail: `${found.slice(0, 8).join(', ')}${found.length > 8 ? ' and others' : ''}: no questions until it answers again.`,
+      todo: isEjected ? advice.ejected : advice.otherModel,
+      subject: name,
+      view: 'pools',
+    },
+  ]
 }
 
 function missingDetail(
   text: string,
   models: readonly Pick<PoolStatus['models'][number], 'name' | 'parked' | 'parked_since'>[],
 ): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1)
   const model = models.find(({ name }) => text.includes(`'${name}'`))
-  if (model && model.parked > 0) return `${text}; ${parkedText(model)}.`
-  return `${text}; samples that need it wait or are invalid.`
+  if (model && model.parked > 0) return `${whole}; ${parkedText(model)}.`
+  return `${whole}; samples that need it wait or are invalid.`
 }
 
 /** How many questions wait for an unavailable model, and since when. */
@@ -65,32 +102,68 @@ export const parkedText = ({
   parked,
   parked_since: since,
 }: Pick<PoolStatus['models'][number], 'parked' | 'parked_since'>): string =>
-  `${parked} parked since ${since === null ? 'now' : new Date(since).toLocaleTimeString()}`
+  `${counted(parked, 'question')} parked since ${since === null ? 'now' : clockTime(Date.parse(since))}`
 
-function ofRun(run: ShownRun): readonly Alert[] {
+function ofRun(run: ShownRun, served: Served | null): readonly Alert[] {
   const subject = nameOf(run)
   const figures = Object.entries(run.figures)
     .filter(([, { standing }]) => standing === 'low' || standing === 'high')
     .map(
       ([name, { value, standing, low, high, help }]): Alert => ({
         level: 'warn',
-        title: `${wordsOf(name)} is ${standing === 'low' ? 'below' : 'above'} ${standing === 'low' ? low : high}`,
-        detail: `${help} The value over the last training steps is ${written(value)}.`,
+        title: `${wordsOf(name)}: ${shownFigure(name, value)}, ${standing === 'low' ? `below ${shownFigure(name, low)}` : `above ${shownFigure(name, high)}`}`,
+        detail: `${name === 'constant_judges_ratio' ? constantJudges(run, served) : ''}${help}`,
+        todo: figureAdvice[name] ?? '',
         subject,
+        view: name.includes('group') || name.includes('length') ? 'groups' : 'samples',
+        ...((name.includes('group') || name.includes('length')) && { chosen: subject }),
       }),
     )
   const alarms = run.alarms.map(
     ({ figure, step, direction, training_step }): Alert => ({
       level: 'bad',
-      title: figure === 'drift' ? `Drift ${direction}` : 'The reward rises without accuracy',
+      title:
+        figure === 'drift'
+          ? `Drift ${direction} at training step ${training_step}`
+          : `The reward rises without accuracy at training step ${training_step}`,
       detail:
         figure === 'drift'
-          ? `The mean of ${step === null ? 'the reward' : `step '${step}'`} left its past range at training step ${training_step}.`
-          : `Detected at training step ${training_step}. Read the answers with the highest rewards.`,
+          ? `The mean of ${step === null ? 'the reward' : `step '${step}'`} left its past range.`
+          : 'The policy may have found what the judges like.',
+      todo: figure === 'drift' ? advice.drift : advice.hacking,
       subject,
+      view: 'samples',
     }),
   )
   return [...alarms, ...figures]
+}
+
+/** Which judges are constant, and with what: `'careful' gave 1 to all of 512 answers. `. */
+function constantJudges({ reward, terms }: ShownRun, served: Served | null): string {
+  const steps = served?.rewards.find(({ name }) => name === reward)?.steps
+  return Object.entries(terms)
+    .filter(([name, { constant }]) => {
+      const step = steps?.find((one) => one.name === name)
+      return constant && (step === undefined || step.models.length > 0)
+    })
+    .map(([name, { mean, scored }]) => `'${name}' gave ${figure(mean)} to all of ${scored} answers. `)
+    .join('')
+}
+
+/** A value of a figure with its unit: shares in percent. */
+export const shownFigure = (name: string, value: number | null): string =>
+  name.endsWith('_ratio')
+    ? percent(value)
+    : name.endsWith('_bits') && value !== null
+      ? `${figure(value)} bits`
+      : figure(value)
+
+/** The bounds of a figure in words; '' if it has none. */
+export function boundsOf(name: string, low: number | null, high: number | null): string {
+  if (low === null) return high === null ? '' : `at most ${shownFigure(name, high)}`
+  return high === null
+    ? `at least ${shownFigure(name, low)}`
+    : `${shownFigure(name, low)} to ${shownFigure(name, high)}`
 }
 
 /** A reward and its run, as one label. */
@@ -99,9 +172,6 @@ export const nameOf = ({ reward, run }: Pick<ShownRun, 'reward' | 'run'>): strin
 
 /** The name of a figure as a label. */
 export function wordsOf(name: string): string {
-  const words = name
-    .replace(/_ratio$/, '')
-    .replace(/_bits$/, ', bits')
-    .replaceAll('_', ' ')
+  const words = name.replace(/_(ratio|bits)$/, '').replaceAll('_', ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

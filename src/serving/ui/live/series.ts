@@ -79,11 +79,27 @@ function add(known: KnownSeries, update: ShownSeries): void {
   }
 }
 
-/** The slots of a span up to now, oldest first; null if a slot has no values. */
-export function slotsOf(series: KnownSeries, span: Span, now: number): readonly (ShownPoint | null)[] {
+/** The last slots of a span up to now, oldest first; null if a slot has no values. */
+export function slotsOf(
+  series: KnownSeries,
+  span: Span,
+  now: number,
+  length = slotCount,
+): readonly (ShownPoint | null)[] {
   const { width, points } = series[span]
   const last = Math.floor(now / width) * width
-  return Array.from({ length: slotCount }, (_, at) => points.get(last - (slotCount - 1 - at) * width) ?? null)
+  return Array.from({ length }, (_, at) => points.get(last - (length - 1 - at) * width) ?? null)
+}
+
+/** Slots that a chart shows at least. */
+const fewestSlots = 12
+
+/** How many slots reach back to the oldest value of these series, so that a chart of a young gateway is not empty. */
+export function lengthOf(all: readonly KnownSeries[], span: Span, now: number): number {
+  const starts = all.flatMap((series) => [...series[span].points.keys()])
+  const width = all[0]?.[span].width ?? 1
+  const age = Math.ceil((now - Math.min(now, ...starts)) / width) + 1
+  return Math.min(slotCount, Math.max(fewestSlots, age))
 }
 
 /** The mean of each slot; null if it has no values. */

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Access, PoolStatus, Scored, Served } from '../../http/inspector/messages.ts'
 import type { RowSummary } from '../../telemetry/live/shown-row.ts'
+import { alertsOf, keyOf } from './alerts.ts'
 import { type KnownReward, mergeUpdate } from './series.ts'
 import { accessOf, ask, keepKey, Refused, readEvents, sessionKey } from './session.ts'
 
@@ -9,6 +10,12 @@ const maxRows = 1000
 const historyLength = 120
 
 type Connection = 'connecting' | 'live' | 'lost' | 'refused'
+
+/** When an alert was first seen, in milliseconds since the epoch; `isOlder`: it was there before the page was. */
+interface Seen {
+  readonly at: number
+  readonly isOlder: boolean
+}
 
 /** Everything that the page knows. Changed in place; `useLive` re-renders after each change. */
 export interface LiveState {
@@ -23,8 +30,10 @@ export interface LiveState {
   rows: readonly RowSummary[]
   /** Gateway time minus browser time, in milliseconds. */
   skew: number
+  /** By the key of an alert. */
+  readonly seen: Map<string, Seen>
   /** Recent latency and calls in flight of each instance, by model and address. */
-  readonly instances: Map<string, { readonly latency: number[]; readonly inFlight: number[] }>
+  readonly instances: Map<string, { readonly latency: (number | null)[]; readonly inFlight: number[] }>
 }
 
 /** The page's only state. */
@@ -37,6 +46,7 @@ export const state: LiveState = {
   rewards: new Map(),
   rows: [],
   skew: 0,
+  seen: new Map(),
   instances: new Map(),
 }
 
@@ -67,13 +77,18 @@ const heard: Readonly<Record<string, (data: never) => void>> = {
     state.served = { ...data, rewards }
   },
   status(data: PoolStatus) {
+    const isFirst = state.status === null
     state.status = data
+    const alerts = new Set(alertsOf(data, state.served).map(keyOf))
+    for (const key of state.seen.keys()) if (!alerts.has(key)) state.seen.delete(key)
+    for (const key of alerts)
+      if (!state.seen.has(key)) state.seen.set(key, { at: gatewayNow(), isOlder: isFirst })
     for (const model of [...data.models, ...data.sandboxes]) {
       for (const { address, latency_ms, in_flight } of model.instances) {
         const key = `${model.name} ${address}`
         const known = state.instances.get(key) ?? { latency: [], inFlight: [] }
         state.instances.set(key, {
-          latency: [...known.latency, latency_ms].slice(-historyLength),
+          latency: [...known.latency, latency_ms === 0 ? null : latency_ms].slice(-historyLength),
           inFlight: [...known.inFlight, in_flight].slice(-historyLength),
         })
       }
@@ -84,7 +99,11 @@ const heard: Readonly<Record<string, (data: never) => void>> = {
     for (const [name, told] of Object.entries(data.rewards))
       state.rewards.set(name, mergeUpdate(state.rewards.get(name), told))
     const fresh = new Set(data.rows.map(({ id }) => id))
-    state.rows = [...data.rows, ...state.rows.filter(({ id }) => !fresh.has(id))].slice(0, maxRows)
+    const oldest = data.oldest ?? 0
+    state.rows = [...data.rows, ...state.rows.filter(({ id, at }) => at >= oldest && !fresh.has(id))].slice(
+      0,
+      maxRows,
+    )
   },
 }
 

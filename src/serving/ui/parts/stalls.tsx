@@ -3,43 +3,56 @@ import { duration } from '../format.ts'
 import { Scroll, TableHead } from './table.tsx'
 import { Text } from './text.tsx'
 
-const words: Readonly<Record<string, string>> = {
-  rule: 'Reward functions in worker threads and processes',
-  line: 'Questions that waited for a place at a server of the model',
-  answer: 'Servers that wrote their answer',
-  hung: 'Calls that brought no answer: servers that hung, failed or were overtaken',
-  sandbox: 'Programs that waited and ran',
-  group: 'Answers of the group that did not come',
-  parked: 'No server of the model could be asked',
-  gateway: 'The gateway itself',
+/** What a reward waits for, by cause; docs/stalls.md and docs/queue.md define them. */
+export const causes: Readonly<Record<string, string>> = {
+  rule: 'a reward function',
+  line: 'a place at a server',
+  answer: 'the answer of a judge',
+  hung: 'a call without an answer',
+  sandbox: 'a program',
+  group: 'other answers of the group',
+  parked: 'any server of the model',
+  gateway: 'the gateway itself',
+  queue: 'a place among those being scored',
+  paused: 'the next try',
+  disk: 'the disk',
 }
 
 /** What the last reward of each recent training step of a run waited for. */
 export function Stalls({ stalls: { run, steps } }: { readonly stalls: ShownStalls }) {
-  const name = run === '' ? 'Requests without a run' : run
+  const [last] = steps
+  if (!last) return null
+  const name = run === '' ? 'requests without a run' : run
   return (
-    <section class="panel" aria-label={`What the steps of ${name} waited for`}>
-      <div class="panel-head">
-        <h2>
-          <Text of={name} />
-        </h2>
-        <p class="muted">
-          From the last arrival of a training step to its last reward, by what that reward waited for
-        </p>
-      </div>
+    <details class="inner">
+      <summary>
+        Training step{last.step === null ? '' : ` ${last.step}`}: the last reward came{' '}
+        <b>{duration(last.ms)}</b> after the last arrival
+        {last.shares[0] && (
+          <>
+            , mostly waiting for <Cause of={last.shares[0]} />
+          </>
+        )}
+      </summary>
       <Scroll label={`Waits of ${name}`}>
         <table>
           <caption class="hidden">What the steps of {name} waited for</caption>
-          <TableHead columns={['Training step', ['Waited', 'number'], 'For']} />
+          <TableHead
+            columns={[
+              'Training step',
+              ['Last arrival to last reward', 'number'],
+              'What the last reward waited for',
+            ]}
+          />
           <tbody>
             {steps.map(({ step, ms, shares }) => (
               <tr>
                 <th scope="row">{step ?? '–'}</th>
                 <td class="number strong">{duration(ms)}</td>
-                <td>
+                <td class="shares">
                   {shares.map((share) => (
-                    <span class={`chip ${share.cause === 'hung' ? 'failed' : ''}`} title={words[share.cause]}>
-                      {share.cause} {share.model} <b>{duration(share.ms)}</b>
+                    <span class={`chip ${share.cause === 'hung' ? 'failed' : ''}`}>
+                      <Cause of={share} /> <b>{duration(share.ms)}</b>
                     </span>
                   ))}
                 </td>
@@ -48,6 +61,24 @@ export function Stalls({ stalls: { run, steps } }: { readonly stalls: ShownStall
           </tbody>
         </table>
       </Scroll>
-    </section>
+    </details>
+  )
+}
+
+function Cause({
+  of: { cause, model },
+}: {
+  readonly of: { readonly cause: string; readonly model: string }
+}) {
+  return (
+    <>
+      {causes[cause] ?? cause}
+      {model !== '' && (
+        <>
+          {': '}
+          <Text of={model} />
+        </>
+      )}
+    </>
   )
 }

@@ -4,6 +4,7 @@ import type { ServedReward } from '../../http/inspector/messages.ts'
 import type { RowDetail } from '../../telemetry/live/shown-row.ts'
 import { duration, figure } from '../format.ts'
 import { Conversation, turnsIn } from './conversation.tsx'
+import { Scroll } from './table.tsx'
 import { Tests } from './tests.tsx'
 import { Kept, Text } from './text.tsx'
 
@@ -161,7 +162,66 @@ function PartRewards({ of }: { readonly of: readonly StepReward[] }) {
 
 function Short({ of }: { readonly of: unknown }) {
   if (typeof of === 'string' && of.length <= 200) return <Text of={of} />
+  if (isTable(of)) return <Table rows={of} />
   return <Kept of={of} label="Detail" />
+}
+
+type Flat = Readonly<Record<string, string | number | boolean | null>>
+
+/** Rows and columns of details that are shown as a table. */
+const mostRows = 64
+const mostColumns = 8
+const longestCell = 200
+
+/** Whether this is a list of objects that hold short values only, as the criteria of a rubric are. */
+const isTable = (of: unknown): of is readonly Flat[] =>
+  Array.isArray(of) &&
+  of.length > 0 &&
+  of.length <= mostRows &&
+  of.every(
+    (row) =>
+      typeof row === 'object' &&
+      row !== null &&
+      !Array.isArray(row) &&
+      Object.values(row).every((value) =>
+        typeof value === 'string' ? value.length <= longestCell : typeof value !== 'object' || value === null,
+      ),
+  ) &&
+  columnsOf(of).length <= mostColumns
+
+const columnsOf = (rows: readonly Flat[]): readonly string[] => [
+  ...new Set(rows.flatMap((row) => Object.keys(row))),
+]
+
+function Table({ rows }: { readonly rows: readonly Flat[] }) {
+  const columns = columnsOf(rows)
+  return (
+    <Scroll label="Details">
+      <table class="details">
+        <thead>
+          <tr>
+            {columns.map((name) => (
+              <th scope="col">
+                <Text of={name} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {columns.map((name) => {
+                const value = row[name]
+                return (
+                  <td>{typeof value === 'number' ? figure(value) : <Text of={String(value ?? '–')} />}</td>
+                )
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  )
 }
 
 /** Flags that functions and the guard have set. */
@@ -179,7 +239,7 @@ export function Flags({ of }: { readonly of: readonly string[] }) {
 
 function AskedOf({ ask }: { readonly ask: Ask }) {
   const { model, instance, source, ms, tokens, verdict, failure, answer, question } = ask
-  const cost = tokens ? `${tokens.prompt} + ${tokens.completion} tokens` : ''
+  const cost = tokens ? `${tokens.prompt} tokens in, ${tokens.completion} out` : ''
   return (
     <details class="asked">
       <summary>

@@ -32,7 +32,35 @@ export function Kept({ of, label }: { readonly of: unknown; readonly label: stri
         <code>{of.sha256.slice(0, 16)}…</code>
       </p>
     )
-  return <TextBox of={JSON.stringify(of, null, 2)} label={label} />
+  return <TextBox of={jsonText(of)} label={label} />
+}
+
+/** Characters of a list or an object that stands on one line. */
+const oneLine = 72
+
+/** Values deeper than this stand on one line: each level writes the levels below again. */
+const maxDepth = 12
+
+/** JSON with line breaks only where a value is too long for one line. */
+function jsonText(value: unknown, indent = ''): string {
+  const short = JSON.stringify(value)
+  if (short.length <= oneLine) return spaced(short, value)
+  if (typeof value !== 'object' || value === null || indent.length > 2 * maxDepth) return short
+  const deeper = `${indent}  `
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const entries = Array.isArray(value)
+    ? value.map((one) => jsonText(one, deeper))
+    : Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${jsonText(one, deeper)}`)
+  return `${open}\n${entries.map((one) => deeper + one).join(',\n')}\n${indent}${close}`
+}
+
+/** `[6, 7]` and `{ "a": 1 }` rather than `[6,7]`. */
+function spaced(short: string, value: unknown): string {
+  if (typeof value !== 'object' || value === null) return short
+  if (Array.isArray(value)) return `[${value.map((one) => spaced(JSON.stringify(one), one)).join(', ')}]`
+  const entries = Object.entries(value)
+  if (entries.length === 0) return '{}'
+  return `{ ${entries.map(([name, one]) => `${JSON.stringify(name)}: ${spaced(JSON.stringify(one), one)}`).join(', ')} }`
 }
 
 const isHash = (value: unknown): value is { readonly sha256: string; readonly chars: number } =>

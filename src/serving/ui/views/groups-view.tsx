@@ -1,11 +1,11 @@
 import type { ShownRun } from '../../http/inspector/messages.ts'
 import type { RowSummary } from '../../telemetry/live/shown-row.ts'
 import { Histogram, SparkLine, Strip } from '../charts.tsx'
-import { bounds, count, figure, fixed } from '../format.ts'
-import { nameOf, wordsOf } from '../live/alerts.ts'
+import { count, counted, figure, fixed, percent } from '../format.ts'
+import { boundsOf, nameOf, shownFigure, wordsOf } from '../live/alerts.ts'
 import { type LiveState, useLive } from '../live/store.ts'
 import { TableHead } from '../parts/table.tsx'
-import { Text } from '../parts/text.tsx'
+import { Text, visibleText } from '../parts/text.tsx'
 import { addressOf, goTo } from '../route.ts'
 
 /** Whether there is still something to learn: variance and saturation within groups. */
@@ -22,7 +22,7 @@ export function GroupsView({ chosen }: { readonly chosen: string }) {
             <span class="hidden">Run</span>
             <select value={nameOf(run)} onChange={(event) => goTo('groups', event.currentTarget.value)}>
               {runs.map((one) => (
-                <option>{nameOf(one)}</option>
+                <option value={nameOf(one)}>{visibleText(nameOf(one))}</option>
               ))}
             </select>
           </label>
@@ -31,13 +31,13 @@ export function GroupsView({ chosen }: { readonly chosen: string }) {
       {run ? (
         <>
           <Figures run={run} />
-          <Spread run={run} />
-          <RecentGroups live={live} reward={run.reward} />
+          <Spread run={run} range={live.rewards.get(run.reward)?.rewards.range ?? [0, 1]} />
+          <RecentGroups live={live} reward={run.reward} run={run.run} />
         </>
       ) : (
         <p class="empty">
-          No group has been scored yet. A group consists of answers to the same prompt, or with the same
-          group_id.
+          No group has been scored yet. Send several answers to one prompt in a request, or give them the same{' '}
+          <code>group_id</code>: the page then shows how much their rewards differ.
         </p>
       )}
     </>
@@ -58,7 +58,11 @@ function Figures({ run }: { readonly run: ShownRun }) {
       <div class="panel tile">
         <dt>Groups</dt>
         <dd>{count(run.groups)}</dd>
-        <dd class="aside muted">in {count(run.rows)} rows</dd>
+        <dd class="aside muted">
+          in {counted(run.rows, 'row')}
+          {run.training_step !== null && ` up to training step ${run.training_step}`}
+        </dd>
+        <dd class="aside muted">All figures cover the last training steps.</dd>
       </div>
       {tiles.map((name) => {
         const found = run.figures[name]
@@ -66,13 +70,16 @@ function Figures({ run }: { readonly run: ShownRun }) {
         const { value, standing, low, high, help } = found
         const isOut = standing === 'low' || standing === 'high'
         return (
-          <div class={isOut ? 'panel tile out' : 'panel tile'} title={help}>
+          <div class={isOut ? 'panel tile out' : 'panel tile'}>
             <dt>{wordsOf(name)}</dt>
-            <dd>{figure(value)}</dd>
-            <dd class={isOut ? 'aside warn-text' : 'aside muted'}>
-              {bounds(low, high)}
-              {standing === 'unknown' ? ' · too few rows' : isOut ? ' · out of bounds' : ''}
+            <dd>{shownFigure(name, value)}</dd>
+            <dd class="aside">
+              <span class={`state ${standing}`}>
+                {standing === 'unknown' ? 'too few rows' : isOut ? 'out of bounds' : 'good'}
+              </span>{' '}
+              <span class="muted">{boundsOf(name, low, high)}</span>
             </dd>
+            <dd class="aside muted">{help}</dd>
           </div>
         )
       })}
@@ -80,23 +87,28 @@ function Figures({ run }: { readonly run: ShownRun }) {
   )
 }
 
-function Spread({ run }: { readonly run: ShownRun }) {
+function Spread({ run, range }: { readonly run: ShownRun; readonly range: readonly [number, number] }) {
   const { steps, group_means: means, group_variances: variances } = run
   const last = steps.at(-1)?.step
-  const lines: [string, (number | null)[], readonly [number, number]][] = [
-    ['Reward', steps.map(({ reward }) => reward), [0, 1]],
-    ['Saturated', steps.map(({ saturated }) => saturated), [0, 1]],
-    ['Variance', steps.map(({ variance }) => variance), [0, 0.25]],
+  const inRange = (share: number | null) => (share === null ? null : range[0] + share * (range[1] - range[0]))
+  const lines: [string, (number | null)[], readonly [number, number], (value: number | null) => string][] = [
+    ['Mean reward', steps.map(({ reward }) => inRange(reward)), range, figure],
+    ['Saturated', steps.map(({ saturated }) => saturated), [0, 1], percent],
+    ['Variance', steps.map(({ variance }) => variance), [0, 0.25], figure],
   ]
   return (
     <div class="charts">
       <figure class="panel chart">
-        <figcaption>Groups by mean reward</figcaption>
+        <figcaption>
+          Groups by mean reward <Most of={means} />
+        </figcaption>
         <Histogram bins={means} isTall label={`Groups by mean reward, from 0 to 1: ${means.join(', ')}`} />
-        <Ends from="0: lowest reward" to="1: highest" />
+        <Ends from={`${figure(range[0])}: lowest reward`} to={`${figure(range[1])}: highest`} />
       </figure>
       <figure class="panel chart">
-        <figcaption>Groups by variance of the reward</figcaption>
+        <figcaption>
+          Groups by variance of the reward <Most of={variances} />
+        </figcaption>
         <Histogram
           bins={variances}
           isTall
@@ -106,18 +118,23 @@ function Spread({ run }: { readonly run: ShownRun }) {
       </figure>
       <figure class="panel chart">
         <figcaption>Last training steps</figcaption>
-        {lines.map(([name, values, range]) => (
+        {lines.map(([name, values, range, write]) => (
           <div class="small-line">
             <span>{name}</span>
             <SparkLine values={values} range={range} label={`${name} by training step`} />
-            <span class="number">{figure(values.at(-1))}</span>
+            <span class="number">{write(values.at(-1) ?? null)}</span>
           </div>
         ))}
-        <Ends from={`step ${steps[0]?.step ?? ''}`} to={`step ${last ?? ''}`} />
+        <Ends from={`step ${steps[0]?.step ?? '–'}`} to={`step ${last ?? '–'}`} />
       </figure>
     </div>
   )
 }
+
+/** The height of a histogram. */
+const Most = ({ of }: { readonly of: readonly number[] }) => (
+  <span class="muted aside">highest bar: {counted(Math.max(0, ...of), 'group')}</span>
+)
 
 const Ends = ({ from, to }: { readonly from: string; readonly to: string }) => (
   <div class="ends muted">
@@ -135,12 +152,18 @@ interface Group {
 
 const maxGroups = 40
 
-function RecentGroups({ live, reward }: { readonly live: LiveState; readonly reward: string }) {
-  const groups = groupsOf(live.rows.filter((row) => row.reward === reward)).slice(0, maxGroups)
+function RecentGroups(props: { readonly live: LiveState; readonly reward: string; readonly run: string }) {
+  const { live, reward, run } = props
+  // Further runs count as 'other'.
+  const isOwn = (row: RowSummary) => row.reward === reward && (row.run === run || run === 'other')
+  const groups = groupsOf(live.rows.filter(isOwn)).slice(0, maxGroups)
   const range = live.rewards.get(reward)?.rewards.range ?? [0, 1]
   // Scaled like the figures above: the width of the reward's range is 1.
   const width = range[1] > range[0] ? range[1] - range[0] : 1
-  if (groups.length === 0) return <p class="muted">Recent samples of this reward belong to no group.</p>
+  if (groups.length === 0)
+    return (
+      <p class="muted idle">No recent sample of this reward and run belongs to a group of several answers.</p>
+    )
   return (
     <div class="panel scroll">
       <table>
@@ -150,7 +173,7 @@ function RecentGroups({ live, reward }: { readonly live: LiveState; readonly rew
             'Group',
             ['Answers', 'number'],
             ['Mean', 'number'],
-            ['Variance', 'number'],
+            ['Variance, of at most 0.25', 'number'],
             `Rewards, ${figure(range[0])} to ${figure(range[1])}`,
           ]}
         />
@@ -166,7 +189,10 @@ function RecentGroups({ live, reward }: { readonly live: LiveState; readonly rew
             return (
               <tr key={id}>
                 <th scope="row" class="sample-name">
-                  <a href={addressOf('samples', first.id)}>
+                  <a
+                    href={addressOf('samples', first.id)}
+                    aria-label={`First sample of group ${visibleText(id)}`}
+                  >
                     <Text of={id} />
                   </a>
                   {isFlat && <span class="chip flag">saturated</span>}

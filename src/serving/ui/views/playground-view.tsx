@@ -3,8 +3,8 @@ import type { NativeResult } from '../../../trainers/native-result.ts'
 import type { ServedReward } from '../../http/inspector/messages.ts'
 import type { RowDetail, ShownAsk } from '../../telemetry/live/shown-row.ts'
 import { duration, figure } from '../format.ts'
-import { post, Refused } from '../live/session.ts'
-import { useLive } from '../live/store.ts'
+import { askJson, post, Refused } from '../live/session.ts'
+import { type LiveState, useLive } from '../live/store.ts'
 import { Flags, type ShownStep, Steps } from '../parts/steps.tsx'
 import { Text } from '../parts/text.tsx'
 
@@ -16,22 +16,39 @@ interface Run {
   readonly ms: number
 }
 
+const rowsOf = (live: LiveState, { name }: ServedReward): number => live.rewards.get(name)?.rows ?? 0
+
 /** Scores one sample entered by hand and shows each step. */
 export function PlaygroundView() {
-  const { served } = useLive()
-  const rewards = served?.rewards ?? []
+  const live = useLive()
+  // Those in use first.
+  const rewards = [...(live.served?.rewards ?? [])].sort((a, b) => rowsOf(live, b) - rowsOf(live, a))
   const [, draw] = useState(0)
   const [run, show] = useState<Run | null>(null)
   const [trouble, say] = useState('')
   const [isBusy, busy] = useState(false)
+  const [before, keep] = useState<Draft | null>(null)
   const set = (part: Partial<typeof draft>) => {
     Object.assign(draft, part)
     draw((times) => times + 1)
   }
   const chosen =
     rewards.find(({ name }) => name === draft.reward) ??
-    rewards.find(({ name }) => name === 'demo') ??
+    (live.rewards.size === 0 ? rewards.find(({ name }) => name === 'demo') : null) ??
     rewards[0]
+  const recent = live.rows.find(({ reward, response }) => reward === chosen?.name && response !== null)
+  const fill = async () => {
+    keep({ ...draft })
+    say('')
+    if (!recent) return set(example)
+    try {
+      const row = await askJson<RowDetail>(`api/rows/${encodeURIComponent(recent.id)}`)
+      loadDraft(row)
+      set({})
+    } catch (error) {
+      say(wordsOf(error))
+    }
+  }
   const submit = async (event: Event) => {
     event.preventDefault()
     if (!chosen || isBusy) return
@@ -54,9 +71,6 @@ export function PlaygroundView() {
     <>
       <div class="view-head">
         <h1>Playground</h1>
-        <button type="button" class="quiet" onClick={() => set(example)}>
-          Insert example
-        </button>
       </div>
       <div class="playground">
         <form class="panel" onSubmit={submit}>
@@ -69,8 +83,27 @@ export function PlaygroundView() {
             </select>
           </label>
           {chosen?.description && <p class="muted">{chosen.description}</p>}
+          <div class="actions">
+            <button type="button" onClick={fill}>
+              {recent ? 'Fill in its last sample' : 'Fill in an example'}
+            </button>
+            {before && (
+              <button
+                type="button"
+                class="quiet"
+                onClick={() => {
+                  set(before)
+                  keep(null)
+                }}
+              >
+                Undo
+              </button>
+            )}
+            {!recent && <span class="muted">a word problem with a number as its ground truth</span>}
+          </div>
           <Area
             label="Prompt"
+            hint="a text, or messages as JSON"
             rows={4}
             value={draft.prompt}
             write={(prompt) => set({ prompt })}
@@ -78,6 +111,7 @@ export function PlaygroundView() {
           />
           <Area
             label="Response"
+            hint="a text, or messages as JSON"
             rows={8}
             value={draft.response}
             write={(response) => set({ response })}
@@ -85,6 +119,7 @@ export function PlaygroundView() {
           />
           <Area
             label="Ground truth"
+            hint="a text, or JSON"
             rows={2}
             value={draft.truth}
             write={(truth) => set({ truth })}
@@ -111,7 +146,7 @@ export function PlaygroundView() {
             <button type="submit" class="primary" disabled={isBusy}>
               {isBusy ? 'Scoring…' : 'Score'}
             </button>
-            <span class="muted">Ctrl + Enter</span>
+            <span class="muted">or Ctrl + Enter in a field</span>
           </div>
         </form>
         <section class="panel result" aria-label="Result" aria-live="polite">
@@ -121,7 +156,10 @@ export function PlaygroundView() {
             <Shown run={run} />
           ) : (
             trouble === '' && (
-              <p class="empty">The result appears here, with each step, its judges and their answers.</p>
+              <p class="empty">
+                Enter a response and choose Score. The result appears here, with each step, its judges and
+                their answers.
+              </p>
             )
           )}
         </section>
@@ -132,15 +170,19 @@ export function PlaygroundView() {
 
 function Area(props: {
   readonly label: string
+  readonly hint?: string
   readonly rows: number
   readonly value: string
   readonly write: (value: string) => void
   readonly submit: (event: Event) => void
 }) {
-  const { label, rows, value, write, submit } = props
+  const { label, hint, rows, value, write, submit } = props
   return (
     <label>
-      <span>{label}</span>
+      <span>
+        {label}
+        {hint && <small> {hint}</small>}
+      </span>
       <textarea
         rows={rows}
         value={value}
@@ -216,7 +258,7 @@ export function loadDraft({ sample, config }: RowDetail): void {
   const { ground_truth: truth } = sample
   Object.assign(draft, {
     reward: config.reward,
-    prompt: String(sample.prompt),
+    prompt: typeof sample.prompt === 'string' ? sample.prompt : JSON.stringify(sample.prompt, null, 1),
     response: sample.turns ? JSON.stringify(sample.turns, null, 1) : String(sample.response),
     truth: typeof truth === 'string' ? truth : truth === null ? '' : JSON.stringify(truth),
     dataSource: sample.data_source ?? '',

@@ -6,22 +6,20 @@ import { parkedText } from '../live/alerts.ts'
 import { post, sessionKey } from '../live/session.ts'
 import { state, useLive } from '../live/store.ts'
 import { KeyField } from '../parts/key-form.tsx'
-import { Stalls } from '../parts/stalls.tsx'
 import { TableHead } from '../parts/table.tsx'
 
 const words: Readonly<Record<string, string>> = {
-  ready: 'Breaker closed: it gets questions',
-  trial: 'Breaker half open: one trial question is allowed',
-  ejected: 'Breaker open: it gets no questions',
-  draining: 'Draining: it gets no new questions',
-  'other-model': 'It responds, but serves another model',
-  'fails-canary': 'It answers known questions wrongly',
-  suspect: 'It makes no progress, and is being checked',
-  joining: 'It is being checked before its first question',
-  asleep: 'Its GPU memory is released',
+  trial: 'gets one question, as a trial',
+  ejected: 'did not answer; gets no questions',
+  draining: 'gets no new questions',
+  'other-model': 'serves another model; gets no questions',
+  'fails-canary': 'answers known questions wrongly; gets none',
+  suspect: 'makes no progress; is being checked',
+  joining: 'is being checked before its first question',
+  asleep: 'its GPU memory is released',
 }
 
-/** Models and sandboxes, their servers and the state of each, and what training steps waited for. */
+/** Models and sandboxes, their servers and the state of each. */
 export function PoolsView() {
   const live = useLive()
   const [order, give] = useState<Order | null>(null)
@@ -33,14 +31,18 @@ export function PoolsView() {
         <h1>Pools</h1>
         <span class="muted">{count(live.status?.in_flight ?? 0)} samples in progress</span>
       </div>
-      {models.length === 0 && <p class="empty">No reward uses a model.</p>}
+      {models.length === 0 && (
+        <p class="empty">
+          No model is configured: every reward is computed by rules alone. Name models under{' '}
+          <code>models</code> in gateway.yaml to ask judges.
+        </p>
+      )}
       {models.map((model) => (
         <Pool model={model} give={give} histories={live.instances} />
       ))}
       {sandboxes.map((sandbox) => (
         <Pool model={sandbox} give={null} histories={live.instances} />
       ))}
-      {live.status?.stalls.map((stalls) => stalls.steps.length > 0 && <Stalls stalls={stalls} />)}
       {order && <DrainDialog order={order} isOff={!live.served?.has_admin} done={() => give(null)} />}
     </>
   )
@@ -50,7 +52,7 @@ function Pool(props: {
   readonly model: ShownModel | ShownSandbox
   /** null: operators cannot drain its instances. */
   readonly give: ((order: Order) => void) | null
-  readonly histories: ReadonlyMap<string, { readonly latency: number[] }>
+  readonly histories: ReadonlyMap<string, { readonly latency: readonly (number | null)[] }>
 }) {
   const { model, give, histories } = props
   return (
@@ -77,8 +79,8 @@ function Pool(props: {
               'State',
               ['In flight', 'number'],
               ['Latency', 'number'],
-              ['Latency over time', 'wide-only', true],
-              ['Calls', 'number'],
+              ['Latency while this page is open', 'wide-only'],
+              ['Calls', 'number narrow-hides'],
               ['Errors', 'number'],
               ...(give ? [['Actions', '', true] as const] : []),
             ]}
@@ -103,12 +105,12 @@ function Pool(props: {
 function Instance(props: {
   readonly model: string
   readonly instance: ShownInstance
-  readonly latency: readonly number[]
+  readonly latency: readonly (number | null)[]
   readonly give: ((order: Order) => void) | null
 }) {
   const { model, instance, latency, give } = props
   const { address, state, in_flight: inFlight, limit, latency_ms: ms, calls, errors } = instance
-  const slowest = Math.max(...latency, 1)
+  const slowest = Math.max(1, ...latency.map((one) => one ?? 0))
   const isDraining = state === 'draining'
   return (
     <tr>
@@ -116,9 +118,8 @@ function Instance(props: {
         <code>{address}</code>
       </th>
       <td>
-        <span class={`state ${state}`} title={words[state]}>
-          {state}
-        </span>
+        <span class={`state ${state}`}>{state}</span>
+        {state !== 'ready' && <span class="muted by">{words[state]}</span>}
       </td>
       <td class="number">
         <span class="in-flight">
@@ -128,9 +129,15 @@ function Instance(props: {
       </td>
       <td class="number">{ms === 0 ? '–' : duration(ms)}</td>
       <td class="wide-only">
-        <SparkLine values={latency} range={[0, slowest]} label={`Latency, up to ${duration(slowest)}`} />
+        {latency.some((one) => one !== null) && (
+          <span class="ranged">
+            <span />
+            <SparkLine values={latency} range={[0, slowest]} label={`Latency, up to ${duration(slowest)}`} />
+            <span aria-hidden="true">to {duration(slowest)}</span>
+          </span>
+        )}
       </td>
-      <td class="number">{count(calls)}</td>
+      <td class="number narrow-hides">{count(calls)}</td>
       <td class={`number ${errors > 0 ? 'bad-text' : ''}`}>
         {count(errors)}
         {errors > 0 && <span class="muted"> {percent(errors / Math.max(1, calls))}</span>}

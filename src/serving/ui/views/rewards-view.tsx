@@ -1,8 +1,16 @@
 import { useState } from 'preact/hooks'
 import type { ServedReward } from '../../http/inspector/messages.ts'
-import { Distribution, Histogram, SparkLine } from '../charts.tsx'
+import { Distribution, Histogram, Ranged, SparkLine } from '../charts.tsx'
 import { count, figure, fixed, percent } from '../format.ts'
-import { type KnownReward, type KnownSeries, meansOf, type Span, slotsOf, summed } from '../live/series.ts'
+import {
+  type KnownReward,
+  type KnownSeries,
+  lengthOf,
+  meansOf,
+  type Span,
+  slotsOf,
+  summed,
+} from '../live/series.ts'
 import { gatewayNow, type LiveState, useLive } from '../live/store.ts'
 import { Scroll, TableHead } from '../parts/table.tsx'
 import { addressOf } from '../route.ts'
@@ -19,6 +27,8 @@ export function RewardsView({ chosen }: { readonly chosen: string }) {
   const idle = served.filter(({ name }) => !live.rewards.has(name))
   const shown = used.find(({ name }) => name === chosen) ?? used[0]
   const known = shown && live.rewards.get(shown.name)
+  const every = used.flatMap(({ name }) => live.rewards.get(name)?.rewards ?? [])
+  const length = lengthOf(every, span, now)
   return (
     <>
       <div class="view-head">
@@ -35,8 +45,8 @@ export function RewardsView({ chosen }: { readonly chosen: string }) {
       </div>
       {shown && known ? (
         <>
-          <Overview live={live} used={used} shown={shown} span={span} now={now} />
-          <OneReward served={shown} known={known} span={span} now={now} />
+          <Overview live={live} used={used} shown={shown} span={span} now={now} length={length} />
+          <OneReward served={shown} known={known} span={span} now={now} length={length} />
         </>
       ) : (
         <p class="empty">
@@ -55,8 +65,9 @@ function Overview(props: {
   readonly shown: ServedReward
   readonly span: Span
   readonly now: number
+  readonly length: number
 }) {
-  const { live, used, shown, span, now } = props
+  const { live, used, shown, span, now, length } = props
   return (
     <div class="panel scroll">
       <table>
@@ -76,7 +87,7 @@ function Overview(props: {
           {used.map(({ name }) => {
             const known = live.rewards.get(name)
             if (!known) return null
-            const slots = slotsOf(known.rewards, span, now)
+            const slots = slotsOf(known.rewards, span, now, length)
             const { n, mean, bins } = summed(slots)
             return (
               <tr class={name === shown.name ? 'chosen' : ''}>
@@ -100,7 +111,9 @@ function Overview(props: {
                   />
                 </td>
                 <td class="wide-only">
-                  <Histogram bins={bins} label={`${n} rewards of ${name} by value`} />
+                  <Ranged range={known.rewards.range}>
+                    <Histogram bins={bins} label={`${n} rewards of ${name} by value`} />
+                  </Ranged>
                 </td>
               </tr>
             )
@@ -126,9 +139,10 @@ function OneReward(props: {
   readonly known: KnownReward
   readonly span: Span
   readonly now: number
+  readonly length: number
 }) {
-  const { served, known, span, now } = props
-  const slots = slotsOf(known.rewards, span, now)
+  const { served, known, span, now, length } = props
+  const slots = slotsOf(known.rewards, span, now, length)
   const { n, mean } = summed(slots)
   const from = now - slots.length * known.rewards[span].width
   const invalid = Object.entries(known.invalid).sort((a, b) => b[1] - a[1])
@@ -142,6 +156,7 @@ function OneReward(props: {
         slots={slots}
         range={known.rewards.range}
         from={from}
+        to={now}
         label={`Rewards of ${served.name} over time: ${n} values, mean ${figure(mean)}`}
       />
       {invalid.length > 0 && (
@@ -165,10 +180,19 @@ function OneReward(props: {
         </p>
       )}
       <Scroll label={`Terms of ${served.name}`}>
-        <TermTable served={served} known={known} span={span} now={now} />
+        <TermTable served={served} known={known} span={span} now={now} length={length} />
       </Scroll>
     </section>
   )
+}
+
+type Step = ServedReward['steps'][number]
+
+/** What a step does in its reward: `weight 1 · gsm8k`, or `+ weight 0.3 · yes-no-judge by judge-a`. */
+function partOf({ op, weight, function: name, models }: Step, isFirst: boolean, isFormula: boolean): string {
+  const sign = isFirst ? '' : op === 'mul' ? '× ' : '+ '
+  const share = isFormula ? '' : `${sign}weight ${figure(weight)} · `
+  return share + name + (models.length === 0 ? '' : ` by ${models.join(', ')}`)
 }
 
 function TermTable(props: {
@@ -176,8 +200,9 @@ function TermTable(props: {
   readonly known: KnownReward
   readonly span: Span
   readonly now: number
+  readonly length: number
 }) {
-  const { served, known, span, now } = props
+  const { served, known, span, now, length } = props
   return (
     <table class="terms">
       <caption class="hidden">Terms of {served.name}</caption>
@@ -195,16 +220,13 @@ function TermTable(props: {
       <tbody>
         {known.terms.map(({ name, ended, scores }, at) => {
           const step = served.steps[at]
-          const slots = slotsOf(scores, span, now)
+          const slots = slotsOf(scores, span, now, length)
           const { n, mean, bins } = summed(slots)
           return (
             <tr>
               <th scope="row">
                 <span class="term-name">{name}</span>
-                <span class="muted by">
-                  {step && `${at === 0 ? '' : step.op === 'mul' ? '× ' : '+ '}${figure(step.weight)} · `}
-                  {step?.models.length ? step.models.join(', ') : step?.function}
-                </span>
+                <span class="muted by">{step && partOf(step, at === 0, served.formula !== null)}</span>
               </th>
               <td class="number">{count(ended.scored ?? 0)}</td>
               <td class="number wide-only">{count(ended.off ?? 0)}</td>
@@ -214,10 +236,12 @@ function TermTable(props: {
                 <SparkLine values={meansOf(slots)} range={scores.range} label={`Mean of ${name} over time`} />
               </td>
               <td>
-                <Histogram
-                  bins={bins}
-                  label={`${n} scores of ${name} from ${scores.range.map(figure).join(' to ')}`}
-                />
+                <Ranged range={scores.range}>
+                  <Histogram
+                    bins={bins}
+                    label={`${n} scores of ${name} from ${scores.range.map(figure).join(' to ')}`}
+                  />
+                </Ranged>
               </td>
             </tr>
           )

@@ -1,13 +1,13 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RowDetail, RowSummary } from '../../telemetry/live/shown-row.ts'
-import { clockTime, duration, figure, fixed } from '../format.ts'
+import { clockTime, counted, duration, figure } from '../format.ts'
 import { askJson } from '../live/session.ts'
 import { useLive } from '../live/store.ts'
 import { Conversation } from '../parts/conversation.tsx'
 import { KeptImages } from '../parts/image.tsx'
+import { SampleTable } from '../parts/sample-table.tsx'
 import { Flags, Question, Steps } from '../parts/steps.tsx'
-import { TableHead } from '../parts/table.tsx'
-import { Kept, Text, visibleText } from '../parts/text.tsx'
+import { Kept, Text } from '../parts/text.tsx'
 import { addressOf } from '../route.ts'
 import { loadDraft } from './playground-view.tsx'
 
@@ -24,20 +24,30 @@ export function SamplesView({ chosen }: { readonly chosen: string }) {
   const { rows, served } = useLive()
   const [filter, change] = useState<Filter>({ words: '', reward: '', kind: 'all' })
   const [held, hold] = useState<readonly RowSummary[] | null>(null)
+  const [isPointedAt, point] = useState(false)
+  const [isFocused, focus] = useState(false)
+  // Rows that move under the pointer, or away from the keyboard's focus, cannot be hit.
+  const still = useRef<readonly RowSummary[] | null>(null)
+  still.current = isPointedAt || isFocused ? (still.current ?? rows) : null
   const [most, showMore] = useState(shownAtOnce)
   const set = (part: Partial<Filter>) => {
     change({ ...filter, ...part })
     showMore(shownAtOnce)
   }
-  const all = held ?? rows
+  const all = held ?? still.current ?? rows
+  const newer = all === rows ? 0 : rows.findIndex(({ id }) => id === all[0]?.id)
+  const isFiltered = filter.words !== '' || filter.reward !== '' || filter.kind !== 'all'
+  useReturnedFocus(chosen)
   const found = all.filter((row) => fits(row, filter))
   const rewards = [...new Set(rows.map(({ reward }) => reward))].sort()
   return (
     <>
       <div class="view-head">
         <h1>Samples</h1>
-        <span class="muted" role="status">
-          {found.length} of {all.length} recent
+        <span class="muted" role={isFiltered ? 'status' : undefined}>
+          {isFiltered && `${found.length} of `}
+          {counted(all.length, 'recent sample')}
+          {newer !== 0 && `, ${newer < 0 ? 'all' : newer} newer held back`}
         </span>
       </div>
       <search class="filters">
@@ -45,7 +55,7 @@ export function SamplesView({ chosen }: { readonly chosen: string }) {
           <span class="hidden">Filter</span>
           <input
             type="search"
-            placeholder="Filter: words, -without, group:7, flag:refused, kind:rule_error"
+            placeholder="Filter: words, -without, group:7, run:a, flag:refused, kind:rule_error"
             value={filter.words}
             onInput={(event) => set({ words: event.currentTarget.value })}
           />
@@ -71,7 +81,12 @@ export function SamplesView({ chosen }: { readonly chosen: string }) {
             <option value="flagged">Flagged</option>
           </select>
         </label>
-        <button type="button" aria-pressed={held !== null} onClick={() => hold(held ? null : rows)}>
+        <button
+          type="button"
+          class="fixed"
+          aria-pressed={held !== null}
+          onClick={() => hold(held ? null : all)}
+        >
           {held ? 'Resume' : 'Pause'}
         </button>
       </search>
@@ -82,13 +97,26 @@ export function SamplesView({ chosen }: { readonly chosen: string }) {
         </p>
       )}
       <div class={chosen === '' ? 'samples' : 'samples with-detail'}>
-        <div class="panel scroll rows">
+        <div
+          class="panel scroll rows"
+          onPointerEnter={({ pointerType }) => pointerType === 'mouse' && point(true)}
+          onPointerLeave={() => point(false)}
+          onFocusIn={({ target }) => (target as Element).matches(':focus-visible') && focus(true)}
+          onFocusOut={() => focus(false)}
+        >
           {found.length === 0 ? (
             <p class="empty">
-              {all.length === 0 ? 'Nothing has been scored yet.' : 'No sample matches the filter.'}
+              {all.length > 0 ? (
+                'No sample matches the filter.'
+              ) : (
+                <>
+                  Nothing has been scored yet. Send samples to <code>/v1/score</code>, or try the{' '}
+                  <a href={addressOf('playground')}>playground</a>.
+                </>
+              )}
             </p>
           ) : (
-            <SampleTable rows={found.slice(0, most)} chosen={chosen} />
+            <SampleTable rows={found.slice(0, most)} chosen={chosen} served={served} />
           )}
           {found.length > most && (
             <button type="button" class="more" onClick={() => showMore(most + shownAtOnce)}>
@@ -102,64 +130,16 @@ export function SamplesView({ chosen }: { readonly chosen: string }) {
   )
 }
 
-function SampleTable({ rows, chosen }: { readonly rows: readonly RowSummary[]; readonly chosen: string }) {
-  return (
-    <table class="sample-table">
-      <caption class="hidden">Recent samples, newest first</caption>
-      <TableHead
-        columns={[
-          'Time',
-          ['Reward', 'number'],
-          'Sample',
-          ['Terms', 'detail-hides'],
-          ['Duration', 'number detail-hides'],
-        ]}
-      />
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.id} class={row.id === chosen ? 'chosen' : ''}>
-            <td class="time">{clockTime(row.at)}</td>
-            <td class="number">
-              {row.failure ? <span class="chip failed">invalid</span> : <b>{fixed(row.value)}</b>}
-            </td>
-            <th scope="row" class="sample-name">
-              <a
-                href={addressOf('samples', row.id)}
-                aria-label={`Sample ${visibleText(row.name)} of ${row.reward}`}
-              >
-                <Text of={row.name} />
-              </a>
-              <span class="chip">{row.reward}</span>
-              {row.failure && <span class="chip failed">{row.failure}</span>}
-              {row.flags.slice(0, 3).map((flag) => (
-                <span class="chip flag">
-                  <Text of={flag} />
-                </span>
-              ))}
-              {row.turns !== null && <span class="chip">{many(row.turns, 'turn')}</span>}
-              {row.response !== null && (
-                <span class="snippet muted">
-                  <Text of={row.response} />
-                </span>
-              )}
-            </th>
-            <td class="detail-hides">
-              <span class="scores">
-                {row.terms.map((term) =>
-                  typeof term === 'number' ? (
-                    <span class="score">{fixed(term, 2)}</span>
-                  ) : (
-                    <span class={`score ${term}`}>{term}</span>
-                  ),
-                )}
-              </span>
-            </td>
-            <td class="number detail-hides">{duration(row.ms)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+/** Puts the focus back on a row's link when its detail was closed. */
+function useReturnedFocus(chosen: string): void {
+  const last = useRef('')
+  useEffect(() => {
+    if (chosen === '' && last.current !== '')
+      document
+        .querySelector<HTMLElement>(`a[href="${CSS.escape(addressOf('samples', last.current))}"]`)
+        ?.focus()
+    last.current = chosen
+  }, [chosen])
 }
 
 /** Every word must occur, and `-word` must not. `group:`, `run:`, `flag:`, `kind:` and `source:` search one field. */
@@ -195,6 +175,8 @@ function fits(row: RowSummary, { words, reward, kind }: Filter): boolean {
 function SampleDetail({ id }: { readonly id: string }) {
   const [row, show] = useState<RowDetail | null>(null)
   const [trouble, say] = useState('')
+  const panel = useRef<HTMLElement>(null)
+  useEffect(() => panel.current?.focus(), [])
   useEffect(() => {
     const ending = new AbortController()
     askJson<RowDetail>(`api/rows/${encodeURIComponent(id)}`, { signal: ending.signal }).then(
@@ -206,7 +188,7 @@ function SampleDetail({ id }: { readonly id: string }) {
     return () => ending.abort()
   }, [id])
   return (
-    <section class="panel detail" aria-label="Sample">
+    <section class="panel detail" aria-label="Sample" ref={panel} tabIndex={-1}>
       <div class="panel-head spread">
         <h2>{row ? <Text of={row.sample.id} /> : 'Sample'}</h2>
         <a class="close" href={addressOf('samples')} aria-label="Close">
@@ -249,11 +231,15 @@ function Whole({ row }: { readonly row: RowDetail }) {
       <Facts row={row} />
       {row.flags.length > 0 && <Flags of={row.flags} />}
       <h3>Why</h3>
-      {config.formula !== null && (
-        <p class="muted">
-          Reward: <code>{config.formula}</code>
-        </p>
-      )}
+      <p class="muted">
+        {config.formula === null ? (
+          'On the right: the reward so far, combined with the weight of the step × its score.'
+        ) : (
+          <>
+            Reward: <code>{config.formula}</code>
+          </>
+        )}
+      </p>
       <Steps steps={row.terms} config={config} />
       <h3>Prompt</h3>
       <Question of={sample.prompt} label="Prompt" />
@@ -296,10 +282,13 @@ function Facts({ row }: { readonly row: RowDetail }) {
     ['Data source', row.sample.data_source],
     ['Run', row.run || null],
     ['Training step', row.training_step === null ? null : String(row.training_step)],
-    ['Config', row.config.version],
+    ['Version', row.config.version],
     ['Status', status ?? null],
     ['Rollout', counts ? rolloutText(counts) : null],
-    ['Tokens', tokens ? `${tokens.prompt ?? '?'} + ${tokens.response ?? '?'}` : null],
+    [
+      'Tokens',
+      tokens ? `${tokens.prompt ?? '?'} of the prompt, ${tokens.response ?? '?'} of the response` : null,
+    ],
     ['Policy', version ? [...new Set([version.first, version.last])].join(' to ') : null],
     [
       'Environment',
@@ -328,7 +317,5 @@ function Facts({ row }: { readonly row: RowDetail }) {
 
 const rolloutText = (counts: NonNullable<RowDetail['sample']['counts']>): string => {
   const malformed = counts.malformed_calls > 0 ? `, ${counts.malformed_calls} malformed` : ''
-  return `${many(counts.turns, 'turn')}, ${many(counts.tool_calls, 'call')}${malformed}`
+  return `${counted(counts.turns, 'turn')}, ${counted(counts.tool_calls, 'call')}${malformed}`
 }
-
-const many = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
