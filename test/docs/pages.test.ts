@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { errorCodes, GatewayError } from '../../src/core/errors.ts'
 import { failureKinds } from '../../src/core/sample/sample.ts'
 import { configSchemas, gatewayConfig } from '../../src/scoring/plan/gateway-config.ts'
 import { trainerFormats } from '../../src/trainers/index.ts'
+import { knownTrainers } from '../../src/trainers/sent.ts'
+import { namesOn, trainerPages } from '../support/trainer-pages.ts'
 import { wholeConfig } from '../support/whole-config.ts'
+import { recordedRequests } from '../trainers/recorded.ts'
 
 const page = (name: string) => readFileSync(join('docs', name), 'utf8')
 
@@ -125,8 +128,9 @@ t.test('the page of trainers has every format with its deadline and how it says 
 })
 
 t.test('every address on the page of trainers is served, and every path of a format is on it', async (t) => {
-  const addresses = [...trainersPage.matchAll(/\/wire\/([\w-]+)\/\{reward\}([\w/]*)/g)]
-  t.ok(addresses.length > trainerFormats.length)
+  const inAll = [trainersPage, ...trainerPages().values()].join('\n')
+  const addresses = [...inAll.matchAll(/\/wire\/([\w-]+)\/(?:\{reward\}|gsm8k|code\b)([\w/]*)/g)]
+  t.ok(addresses.length > 2 * trainerFormats.length)
   for (const [address, wire, path = ''] of addresses) {
     const { routes = {}, fixed = {}, facts = {} } = trainerFormats.find(({ name }) => name === wire) ?? {}
     const served = Object.keys({ ...routes, ...fixed, ...facts })
@@ -140,6 +144,35 @@ t.test('every address on the page of trainers is served, and every path of a for
         t.ok(isSaid, `${name}: ${path}`)
     }
   }
+})
+
+t.test('every trainer has a page, and all pages have the same order', async (t) => {
+  const pages = trainerPages()
+  const names = [...pages.keys()].map((file) => basename(file, '.md'))
+  t.strictSame(names, [...knownTrainers, 'ray-data'].sort())
+  const order = [
+    'Set it up',
+    'What arrives',
+    'What a failure becomes',
+    'Turns, tools, images and steps',
+    'Restarts and patience',
+    'Asynchronous training',
+    'Tested',
+  ]
+  for (const [file, text] of pages) {
+    const headings = [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
+    const wanted = order.filter(
+      (heading) => heading !== 'Asynchronous training' || headings.includes(heading),
+    )
+    t.strictSame(headings, wanted, file)
+    for (const [, block = ''] of text.matchAll(/^```yaml\n# gateway\.yaml\n(.*?)^```$/gms))
+      t.ok(gatewayConfig.shape.trainers.safeParse(parse(block).trainers).success, `${file}: ${block}`)
+  }
+  const told = [...pages.values()].map(namesOn)
+  const rows = page('trainer-failures.md').matchAll(/^\| ([^|]+) \| [^|]+ \| \d{4}-/gm)
+  t.strictSame(told.flatMap(({ failing }) => failing).sort(), [...rows].map(([, name]) => name).sort())
+  const recorded = recordedRequests().map(({ name }) => name.replaceAll('-', ' '))
+  t.strictSame(told.flatMap((one) => one.recorded).sort(), recorded.sort())
 })
 
 t.test('the settings of trainers are on their page, and each trainer has settings', async (t) => {

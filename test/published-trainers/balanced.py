@@ -32,38 +32,43 @@ class Balanced:
 
 
 @contextmanager
+def judge(latency_ms: int) -> Iterator[str]:
+    """The address of a judge that always agrees."""
+    command = ["node", str(ROOT / "dist/src/cli/main.js"), "simulate", "--model", "judge", "--policy", "constant"]
+    command += ["--constant", "1", "--latency-median-ms", str(latency_ms), "--max-model-len", "1000000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().split()[-1]
+        finally:
+            process.terminate()
+
+
+@contextmanager
 def opened(latency_ms: int = 200) -> Iterator[Balanced]:
     if shutil.which("haproxy") is None:
         pytest.skip("haproxy is not installed (apt-get install haproxy)")
-    ended: list[subprocess.Popen[str]] = []
-    replicas: list[Served] = []
-    try:
-        judge = ["simulate", "--model", "judge", "--policy", "constant", "--constant", "1"]
-        judge += ["--latency-median-ms", str(latency_ms), "--max-model-len", "1000000"]
-        ended.append(
-            subprocess.Popen(["node", str(ROOT / "dist/src/cli/main.js"), *judge], stdout=subprocess.PIPE, text=True)
-        )
-        assert ended[0].stdout is not None
-        environment = {"JUDGE": ended[0].stdout.readline().split()[-1]}
-        replicas.extend(Served(HERE / "balanced-configs", environment) for _ in range(2))
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            bind = f"127.0.0.1:{probe.getsockname()[1]}"
-        addresses = {f"GATEWAY_{at}": f"127.0.0.1:{replica.port}" for at, replica in enumerate(replicas)}
-        command = ["haproxy", "-db", "-f", str(ROOT / "docker/haproxy/haproxy.cfg")]
-        proxy = subprocess.Popen(command, env={**os.environ, "BIND": bind, **addresses}, text=True)
-        ended.append(proxy)
-        _wait(f"http://{bind}/readyz", proxy)
-        yield Balanced(f"http://{bind}", replicas)
-    finally:
-        for replica in replicas:
-            replica.stop()
-        for process in reversed(ended):
-            process.terminate()
-            process.wait()
+    with judge(latency_ms) as address, socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        bind = f"127.0.0.1:{probe.getsockname()[1]}"
+        probe.close()
+        replicas: list[Served] = []
+        try:
+            replicas.extend(Served(HERE / "balanced-configs", {"JUDGE": address}) for _ in range(2))
+            addresses = {f"GATEWAY_{at}": f"127.0.0.1:{replica.port}" for at, replica in enumerate(replicas)}
+            command = ["haproxy", "-db", "-f", str(ROOT / "docker/haproxy/haproxy.cfg")]
+            with subprocess.Popen(command, env={**os.environ, "BIND": bind, **addresses}) as proxy:
+                try:
+                    _wait(f"http://{bind}/readyz", proxy)
+                    yield Balanced(f"http://{bind}", replicas)
+                finally:
+                    proxy.terminate()
+        finally:
+            for replica in replicas:
+                replica.stop()
 
 
-def _wait(url: str, process: "subprocess.Popen[str]") -> None:
+def _wait(url: str, process: "subprocess.Popen[bytes]") -> None:
     while process.poll() is None:
         try:
             with urllib.request.urlopen(url):

@@ -232,7 +232,8 @@ def easyr1() -> Call:
             skip_special_tokens=True,
         )
         truths = np.empty(1, dtype=object)
-        truths[0] = carrying_prompt(truth, PROMPT)
+        # It sends no prompt. Only the ground truth can carry one.
+        truths[0] = carrying_prompt(truth, PROMPT) if truth else None
         data = batches(
             batch=TensorDict({"responses": responses, "response_mask": torch.ones_like(responses)}, batch_size=1),
             non_tensor_batch={"ground_truth": truths},

@@ -1,7 +1,9 @@
 """Writes the table of docs/trainer-failures.md: each trainer's own code, in a process of its own, meets each trouble.
+`npm run generate` brings its cells into docs/trainers.
 
 npm run test:trainers -- --table [PART OF A NAME ...]   only these rows are run again, the others stay."""
 
+import re
 import sys
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +14,7 @@ from served import ROOT
 from troubles import CASES, Case, Troubles, opened
 
 PAGE = ROOT / "docs/trainer-failures.md"
-BEGIN, END = "<!-- table: npm run test:trainers -- --table -->\n", "<!-- end of table -->\n"
+TABLE = re.compile(r"^\| trainer \| version \|.*\n(?:\|.*\n)+", re.M)
 
 
 def row(name: str, caller: Caller, troubles: Troubles) -> list[str]:
@@ -59,13 +61,12 @@ def write(rows: dict[str, list[str]]) -> None:
     head = ["trainer", "version", "run on", *(case.title for case in CASES), "stand-ins"]
     lines = [head, ["---"] * len(head), *(rows[name] for name in CALLERS if name in rows)]
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}{table}{END}{rest.partition(END)[2]}")
+    PAGE.write_text(TABLE.sub(lambda _: table, PAGE.read_text()))
 
 
 def earlier() -> dict[str, list[str]]:
-    table = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
-    lines = [line.strip("| \n").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    (table,) = TABLE.findall(PAGE.read_text())
+    lines = [line.strip("| \n").split(" | ") for line in table.splitlines()]
     return {line[0]: [cell.strip() for cell in line] for line in lines if line[0] in CALLERS}
 
 

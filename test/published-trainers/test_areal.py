@@ -9,8 +9,9 @@ import pytest
 from reward_gateway_client import Unscorable
 from reward_gateway_client.areal_workflow import GatewayRLVRWorkflow
 
+import balanced
 from losing import Losing
-from served import Served
+from served import HERE, Served
 
 
 class Tokenizer:
@@ -68,6 +69,24 @@ def test_good_slow_and_invalid_answers(gateway: Served, monkeypatch: pytest.Monk
     assert asyncio.run(all_rewards()) == [1, 0, 0.5]
     with pytest.raises(Unscorable):
         asyncio.run(reward("throw"))
+
+
+def test_a_slow_judge_makes_no_reward_a_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AReaL's own workflow gives a call 15 s, the wait for one of its few processes included: with 2 s a judge, most of
+    these would be 0."""
+    with balanced.judge(latency_ms=2000) as address:
+        served = Served(HERE / "balanced-configs", {"JUDGE": address})
+        monkeypatch.setenv("REWARD_GATEWAY_URL", served.url)
+        monkeypatch.setenv("REWARD_GATEWAY_REWARD", "stated")
+        numbers = [at / 100 for at in range(64)]
+
+        async def all_rewards() -> list[float]:
+            return await asyncio.gather(*(reward(str(number)) for number in numbers))
+
+        try:
+            assert asyncio.run(all_rewards()) == pytest.approx(numbers)
+        finally:
+            served.stop()
 
 
 def test_a_retry_gets_the_answer(losing: Losing, monkeypatch: pytest.MonkeyPatch) -> None:

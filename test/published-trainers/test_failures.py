@@ -11,6 +11,9 @@ from troubles import CASES, Case, Troubles, opened
 ZEROES = {"axolotl, NeMo Gym plug-in", "eval-protocol, `get_trl_adapter`", "Open-Instruct"}
 """Their own code takes each error for 0, as docs/trainer-failures.md and `check --trainer` say."""
 
+WITHOUT_PROMPT = {"EasyR1", "Open-Instruct"}
+"""Without a ground truth that carries it, they send none."""
+
 
 @pytest.fixture(scope="module")
 def troubles() -> Iterator[Troubles]:
@@ -40,3 +43,11 @@ def test_a_failure_is_no_number(asking: Asked, troubles: Troubles) -> None:
         value = found.get("value")
         is_number = isinstance(value, (int, float)) and value == value
         assert is_number == (asking.name in ZEROES), (case.title, found)
+    if asking.name in WITHOUT_PROMPT:
+        before = bad_samples(troubles)
+        asked_about(Case("no prompt", reward="away", has_truth=False), asking, troubles)
+        assert bad_samples(troubles) == before + 1, "no judge is asked about nothing"
+
+
+def bad_samples(troubles: Troubles) -> float:
+    return troubles.gateway.metric("samples_invalid_total", reward="away", kind="bad_sample")

@@ -64,10 +64,10 @@ def test_good_slow_and_invalid_answers(gateway: Served, monkeypatch: pytest.Monk
     assert left.get_total_rewards() == [1]
 
 
-def test_the_data_set_of_the_recipe_is_scored(gateway: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_set_of_the_page_is_scored(gateway: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REWARD_GATEWAY_URL", gateway.url)
     monkeypatch.setenv("REWARD_GATEWAY_REWARD", "answer")
-    page = (ROOT / "docs/recipes/rllm-and-tinker.md").read_text()
+    page = (ROOT / "docs/trainers/tinker.md").read_text()
     names: dict[str, Any] = {}
     exec(page.partition("```python\n")[2].partition("```")[0], names)
     rows = [{"problem": "2+2?", "answer": truth, "source": "sums"} for truth in ("4", "5", "6")]

@@ -54,3 +54,9 @@ def test_a_retry_gets_the_answer(gateway: Served, losing: Losing, tmp_path: Path
 def test_a_gateway_that_hangs_ends_the_step_in_time(gateway: Served, tmp_path: Path) -> None:
     with pytest.raises(GatewayUnreachable):
         rewards(tmp_path, gateway.url, ["never", "4"], timeout_s=1)
+
+
+def test_a_batch_beyond_a_requests_limit_keeps_its_order(gateway: Served, tmp_path: Path) -> None:
+    answers = [f"{'x' * 40_000}{at}" if at % 3 else "4" for at in range(512)]
+    found = rewards(tmp_path, gateway.url, answers)
+    assert found[:, 0].tolist() == [float(answer == "4") for answer in answers]

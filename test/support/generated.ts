@@ -10,6 +10,7 @@ import { trainerFormats } from '../../src/trainers/index.ts'
 import { keptTable } from '../trainers/recorded.ts'
 import { alertsPage } from './alerts-page.ts'
 import { commandsPage, routesPage } from './reference-pages.ts'
+import { completePages } from './trainer-pages.ts'
 import { wholeConfigPage } from './whole-config.ts'
 
 /** What the code says of itself in other files; `npm run generate` writes them, tests compare them. */
@@ -21,6 +22,7 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
     ...schemas,
     [functionsPage, await functionTable()],
     ['docs/trainers.md', await trainerTables()],
+    ...(await completePages()),
     ['docs/cli.md', await commandsPage()],
     ['docs/http.md', await routesPage()],
     ['docs/alerts.md', alertsPage()],

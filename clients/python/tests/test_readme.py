@@ -1,4 +1,4 @@
-"""Runs the examples of the README."""
+"""Runs the examples of the README, and of a trainer's page that needs no trainer."""
 
 import json
 import re
@@ -10,7 +10,14 @@ from conftest import Queued
 from reward_gateway_client import RewardGateway, Sample
 
 README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.M | re.S)
+EASYR1 = Path(__file__).parents[3] / "docs/trainers/easyr1.md"
+
+
+def _blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S)
+
+
+BLOCKS = _blocks(README)
 
 
 def test_the_first_example_prints_a_reward(gateway_url: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +49,7 @@ def test_rollouts_are_submitted_and_read_as_shown(
 
 
 def test_a_ground_truth_carries_the_prompt_as_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = [block for block in BLOCKS if "carrying_prompt" in block]
+    (block,) = [block for block in _blocks(EASYR1) if "carrying_prompt" in block]
     exec(block)
     assert json.loads(capsys.readouterr().out) == {"ground_truth": "42", "prompt": "6 * 7?", "data_source": "sums"}
 

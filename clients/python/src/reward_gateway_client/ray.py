@@ -81,4 +81,6 @@ def score_dataset(
         batch_format="pyarrow",
         batch_size=batch_size,
         compute=ActorPoolStrategy(size=concurrency),
+        # Its actors wait for the gateway. With a CPU each, a smaller cluster would wait for CPUs forever.
+        num_cpus=0,
     )
