@@ -115,6 +115,8 @@ def test_nemo_gym_serves_its_protocol(gateway: Served) -> None:
 
 
 def test_skyrl_makes_the_environment() -> None:
+    # test_skyrl.py registers it too.
+    importlib.import_module("skyrl_gym.envs.registration").registry.pop("reward-gateway", None)
     skyrl_gym = executed("skyrl")["skyrl_gym"]
     assert type(skyrl_gym.make("reward-gateway", env_config={"reward": "r"})).__name__ == "RewardGatewayEnv"
 
