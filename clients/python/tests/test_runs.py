@@ -12,12 +12,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 import reward_gateway_client.retry as retry
+from asked import Run as InLoop
 from conftest import Queued
 from reward_gateway_client import (
     AsyncRun,
@@ -29,7 +31,12 @@ from reward_gateway_client import (
     RolloutLost,
     RolloutsRefused,
     Run,
+    Unscorable,
+    areal,
+    slime,
+    verl,
 )
+from reward_gateway_client.shared import score_shared_sync
 from scripted import Answer, Handler, ScriptedServer, reset, result, silent, status
 
 
@@ -480,3 +487,38 @@ run.submit(held(10))
     assert ended.stderr == ""
     assert ended.stdout.split() == ["ClientUnusable"] * 4
     assert ended.returncode == 0
+
+
+def test_adapters_score_through_the_queue_if_told_to(
+    queued: Queued, name: str, monkeypatch: pytest.MonkeyPatch, run: InLoop
+) -> None:
+    for key, value in (("URL", queued.url), ("REWARD", "stated"), ("QUEUE", "1")):
+        monkeypatch.setenv(f"REWARD_GATEWAY_{key}", value)
+
+    def rollout(response: str) -> SimpleNamespace:
+        state = SimpleNamespace(value="completed")
+        fields = {"prompt": "q", "label": "0", "metadata": {}, "group_index": 3, "status": state, "tokens": []}
+        return SimpleNamespace(**fields, response=response, response_length=0, weight_versions=[])
+
+    settings = SimpleNamespace(rm_url=None)
+    with pytest.raises(ValueError, match="REWARD_GATEWAY_RUN"):
+        run(lambda: slime.reward(settings, rollout("1")))
+    monkeypatch.setenv("REWARD_GATEWAY_RUN", name)
+
+    async def both() -> Any:
+        return await asyncio.gather(
+            slime.reward(settings, rollout("0.5")),
+            slime.reward(settings, [rollout("0.25"), rollout("1")]),
+            areal.awaited_reward("q", "0.75", [1], [2]),
+            verl.compute_score("sums", "0.125", "0"),
+        )
+
+    one, group, awaited, scored = run(both)
+    assert (one, group, awaited, scored["score"]) == (0.5, [0.25, 1], 0.75, 0.125)
+    assert [found.reward for found in score_shared_sync([sample(1)], reward="stated")] == [1]
+    with pytest.raises(Unscorable, match="rule_error"):
+        run(lambda: slime.reward(settings, rollout("throw")))
+    with pytest.raises(ValueError, match="takes no address"):
+        run(lambda: slime.reward(SimpleNamespace(rm_url=f"{queued.url}/wire/slime/stated"), rollout("1")))
+    with Run(queued.url, name) as other:
+        assert other.status().finals == 7

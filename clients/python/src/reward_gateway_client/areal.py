@@ -9,7 +9,7 @@ from typing import Any
 from .result import reward_of
 from .sample import Sample, sample_of
 from .settings import reward_or_env, timeout_or_env
-from .shared import shared_async_gateway, shared_gateway
+from .shared import score_shared, shared_gateway
 
 _END_TOKENS = re.compile(r"(?:<\|[a-z_]{1,24}\|>|<｜[a-z▁]{1,32}｜>|</s>|<end_of_turn>|<eos>)\Z")
 
@@ -19,8 +19,7 @@ async def awaited_reward(prompt: Any, completions: Any, prompt_ids: Any, complet
     600 s by default."""
     sample = _sample(prompt, completions, row)
     sample["tokens"] = {"prompt": len(prompt_ids), "response": len(completion_ids)}
-    gateway = shared_async_gateway()
-    (result,) = await gateway.score([sample], reward=reward_or_env(None), timeout_s=timeout_or_env(600))
+    (result,) = await score_shared([sample], reward=reward_or_env(None), timeout_s=timeout_or_env(600))
     return reward_of(result)
 
 

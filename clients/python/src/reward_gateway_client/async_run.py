@@ -246,12 +246,13 @@ class AsyncRun:
         """Ends what is under way. The gateway goes on with what it has accepted."""
         if self._cancelling is not None:
             self._cancelling.cancel()
-        tasks = list(self._cancels)
+        tasks = [*self._cancels, *self._submitter.end(), *self._waits.end()]
+        # Those of a closed loop have nobody to tell.
+        tasks = [task for task in tasks if not task.done() and not task.get_loop().is_closed()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self._submitter.close()
-        await self._waits.close()
+        if tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
         await self._connections.close()
 
     async def __aenter__(self) -> "AsyncRun":

@@ -97,12 +97,10 @@ class FinalWaits:
             if not left:
                 del self._waits[uid]
 
-    async def close(self) -> None:
+    def end(self) -> "Iterable[asyncio.Task[None]]":
+        """Ends all waits, and returns the tasks to cancel."""
         self._fail_all(ClientUnusable("this client was closed while rollouts were waited for"))
-        tasks = [task for task in (self._beginning, self._reading) if task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        return [task for task in (self._beginning, self._reading) if task is not None]
 
     async def _begun(self) -> None:
         is_reading = self._reading is not None and not self._reading.done()

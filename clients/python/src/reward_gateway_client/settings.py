@@ -6,6 +6,7 @@ URL = "REWARD_GATEWAY_URL"
 API_KEY = "REWARD_GATEWAY_API_KEY"
 REWARD = "REWARD_GATEWAY_REWARD"
 RUN = "REWARD_GATEWAY_RUN"
+QUEUE = "REWARD_GATEWAY_QUEUE"
 TIMEOUT = "REWARD_GATEWAY_TIMEOUT_S"
 TRUST_ENV = "REWARD_GATEWAY_TRUST_ENV"
 
@@ -46,7 +47,16 @@ def named_run_or_env(run: str | None) -> str:
 
 def trust_env_or_env(trust_env: bool | None) -> bool:
     """Whether to use the proxies of the environment."""
-    return os.environ.get(TRUST_ENV, "").lower() in ("1", "true", "yes") if trust_env is None else trust_env
+    return _is_on(TRUST_ENV) if trust_env is None else trust_env
+
+
+def queue_of_env() -> bool:
+    """Whether adapters score through the gateway's queue."""
+    return _is_on(QUEUE)
+
+
+def _is_on(name: str) -> bool:
+    return os.environ.get(name, "").lower() in ("1", "true", "yes")
 
 
 def timeout_or_env(default_s: float) -> float:

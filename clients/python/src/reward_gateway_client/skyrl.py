@@ -8,7 +8,7 @@ from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 from .result import floats_of, number_of
 from .sample import sample_of
 from .settings import reward_or_env
-from .shared import shared_gateway
+from .shared import score_shared_sync
 
 
 class RewardGatewayEnv(BaseTextEnv):
@@ -33,7 +33,7 @@ class RewardGatewayEnv(BaseTextEnv):
     def step(self, action: str) -> BaseTextEnvStepOutput:
         row = {**self._row, "ground_truth": self._truth}
         sample = sample_of(self._prompt, action, row, "ground_truth")
-        (result,) = shared_gateway(self._url).score([sample], reward=self._reward)
+        (result,) = score_shared_sync([sample], url=self._url, reward=self._reward)
         self._metrics = {**floats_of(result), "invalid": float(not result.valid)}
         return BaseTextEnvStepOutput(
             observations=[], reward=number_of(result), done=True, metadata={}, postprocessed_action=None

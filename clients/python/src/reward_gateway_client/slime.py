@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from .images import columns_of, with_media
 from .result import Result, floats_of, number_of
 from .sample import Sample, text_or_messages
-from .settings import reward_or_env, timeout_or_env
-from .shared import shared_async_gateway
+from .settings import URL, queue_of_env, reward_or_env, timeout_or_env
+from .shared import score_shared, shared_async_gateway
 
 WIRE = "/wire/slime/"
 _STATUS = {"completed": "completed", "truncated": "truncated", "aborted": "aborted", "failed": "env_error"}
@@ -23,7 +23,8 @@ async def reward(args: Any, sample: Any, **_: Any) -> Any:
 
     `--rm-url http://gateway:8080/wire/slime/REWARD?template=qwen` sends each sample to that address, which takes
     rendered prompts apart. Without it, REWARD_GATEWAY_URL and REWARD_GATEWAY_REWARD say where to score, a list is
-    one call whose answers may be compared, and images, token counts and weight versions go along.
+    one call whose answers may be compared, and images, token counts and weight versions go along. With
+    REWARD_GATEWAY_QUEUE=1 and REWARD_GATEWAY_RUN, all samples share a few connections to the gateway's queue.
     """
     samples = list(sample) if isinstance(sample, (list, tuple)) else [sample]
     url = getattr(args, "rm_url", None) or ""
@@ -32,11 +33,12 @@ async def reward(args: Any, sample: Any, **_: Any) -> Any:
     if not samples:
         return []
     if WIRE in url:
+        if queue_of_env():
+            raise ValueError(f"the queue takes no address with {WIRE}: leave out --rm-url, and set {URL}")
         rewards: Sequence[Any] = await asyncio.gather(*(_by_wire(url, one, keys, timeout_s) for one in samples))
     else:
-        gateway = shared_async_gateway(url or None)
         sent = [_sample(one) for one in samples]
-        results = await gateway.score(sent, reward=reward_or_env(None), timeout_s=timeout_s)
+        results = await score_shared(sent, url=url or None, reward=reward_or_env(None), timeout_s=timeout_s)
         rewards = [_reply(result, keys) for result in results]
     return list(rewards) if isinstance(sample, (list, tuple)) else rewards[0]
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .connection import PASSING, Connections
@@ -85,15 +85,12 @@ class Submitter:
         finally:
             waiting.leave()
 
-    async def close(self) -> None:
-        """Ends all submissions."""
+    def end(self) -> Iterable[asyncio.Task[None]]:
+        """Ends all submissions, and returns the tasks to cancel."""
         for waiting in self._lines:
-            waiting.fail(ClientUnusable("this client was closed during a submission"))
+            waiting.fail(_closed())
         self._lines.clear()
-        posts = list(self._posts)
-        for post in posts:
-            post.cancel()
-        await asyncio.gather(*posts, return_exceptions=True)
+        return list(self._posts)
 
     def _start(self) -> None:
         if len(self._posts) < _POSTS:
@@ -153,7 +150,7 @@ class Submitter:
             return
         except asyncio.CancelledError:
             for waiting in batch:
-                waiting.fail(ClientUnusable("this client was closed during a submission"))
+                waiting.fail(_closed())
             raise
         if len(batch) > 1 and isinstance(failure, GatewayRefused) and failure.code in _PER_LINE:
             # It is the first line's error, and no line was accepted: the others may have errors that pass.
@@ -199,3 +196,7 @@ class Submitter:
         if longest > 0:
             self._resumes_at = max(self._resumes_at, asyncio.get_running_loop().time() + longest)
             self._start()
+
+
+def _closed() -> ClientUnusable:
+    return ClientUnusable("this client was closed during a submission")

@@ -8,7 +8,7 @@ from typing import Any
 from .result import Result, floats_of, number_of, reward_of
 from .sample import Sample, text_or_messages
 from .settings import reward_or_env
-from .shared import shared_async_gateway
+from .shared import score_shared
 
 _ROW_COLUMNS = frozenset(
     "score acc reward uid data_source prompt raw_prompt reward_model extra_info ability index agent_name"
@@ -48,8 +48,9 @@ async def compute_score(
         "data_source": data_source,
         "extra_info": extra,
     }
-    gateway = shared_async_gateway(url, api_key)
-    (result,) = await gateway.score([sample], reward=reward_or_env(reward), timeout_s=timeout_s)
+    (result,) = await score_shared(
+        [sample], url=url, api_key=api_key, reward=reward_or_env(reward), timeout_s=timeout_s
+    )
     return verl_score(result, unscorable)
 
 

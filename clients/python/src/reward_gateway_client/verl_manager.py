@@ -14,7 +14,7 @@ from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 from .images import columns_of, image_part, with_media
 from .sample import Message, Sample, text_or_messages
 from .settings import reward_or_env
-from .shared import shared_async_gateway
+from .shared import score_shared
 from .steps import StepScore, step_score
 from .verl import IMAGES, MASK, verl_score
 
@@ -73,8 +73,9 @@ class RewardGatewayManager(RewardManagerBase):
             first = fields.get("min_global_steps")
             last = fields["max_global_steps"]
             sample["policy_version"] = {"first": last if first is None else first, "last": last}
-        gateway = shared_async_gateway(self._url, self._api_key)
-        (result,) = await gateway.score([sample], reward=self._reward, timeout_s=self._timeout_s)
+        (result,) = await score_shared(
+            [sample], url=self._url, api_key=self._api_key, reward=self._reward, timeout_s=self._timeout_s
+        )
         score = verl_score(result, self._unscorable)
         reward = score["score"]
         if self._steps and result.valid:
