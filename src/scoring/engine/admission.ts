@@ -230,6 +230,11 @@ export class Demand {
     return this.#sharesOf(steps).find((share) => share.model === model)?.perRow ?? 0
   }
 
+  /** The same of all models. */
+  perRowOfAll(steps: Steps): number {
+    return this.#sharesOf(steps).reduce((sum, { perRow }) => sum + perRow, 0)
+  }
+
   /**
    * Counts rows as in progress. The returned function releases one row and learns from its outcome. Null: these steps ask
    * nothing.

@@ -11,7 +11,7 @@ import { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import { parkedDetail } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
-import type { PlanStep } from '../plan/plan.ts'
+import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import { asksParked, Demand, heapOfRows, openAdmission, rejectIfQueueTooLong } from './admission.ts'
 import type { StepContext } from './context.ts'
@@ -38,6 +38,8 @@ export interface Engine {
   idle(): Promise<void>
   /** Groups whose answers arrive in separate requests. */
   readonly crossRequestGroups: CrossRequestGroups
+  /** Questions that a row of a plan asks on average, of all models together. */
+  questionsPerRow(plan: Plan): number
 }
 
 /** What an engine uses; it closes none of it. */
@@ -70,6 +72,7 @@ export function openEngine(parts: EngineParts, before?: Pick<Engine, 'crossReque
       return admission.inFlight
     },
     idle: () => admission.idle(),
+    questionsPerRow: ({ steps }) => demand.perRowOfAll(steps),
     score(job) {
       if (job.isRefusable) rejectIfQueueTooLong(parts.models, demand, job, job.deadline - parts.clock.now())
       const { length } = job.rows

@@ -47,6 +47,8 @@ export interface Gateway {
   rewards(): readonly Plan[]
   /** Throws RG_REWARD_UNKNOWN, with the nearest name. */
   reward(name: string): Plan
+  /** Questions to models that a row of a reward asks on average, as its rows did so far. 0 if there is no such reward. */
+  questionsPerRow(reward: string): number
   /** Parses a judge's text as the step would. Throws RG_REWARD_UNKNOWN, or RG_REQUEST_INVALID if the step parses no verdicts. */
   readReply(reward: string, step: string, sample: Sample, text: string): Promise<ReadReply>
   /** Every function that a config could use. Loads the unused ones too. */
@@ -124,6 +126,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     score: (job) => scoreBy(served.current(), planOf(job.reward), guardedJob(guard, job), clock),
     rewards: () => [...served.newest.plans.values()],
     reward: planOf,
+    questionsPerRow(name) {
+      const { plans, engine } = served.newest
+      const plan = plans.get(name)
+      return plan ? engine.questionsPerRow(plan) : 0
+    },
     readReply: (reward, step, sample, text) =>
       readReply(served.newest.functions, planOf(reward), step, sample, text),
     functions() {

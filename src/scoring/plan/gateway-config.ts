@@ -145,6 +145,8 @@ const queueConfig = z.strictObject({
   max_bytes: bytes.default(16 * 1024 * mebi),
   /** Rollouts without a final, of all runs; more are refused with 429. */
   max_rollouts: z.int().min(1).max(10_000_000).default(200_000),
+  /** Questions to judges that the rollouts without a final are expected to ask; more rollouts are refused with 429. */
+  max_questions: z.int().min(1).max(1_000_000_000).default(2_000_000),
   /** Runs that are kept at a time. */
   max_runs: z.int().min(1).max(10_000).default(256),
   /** Rollouts that are scored at a time. */

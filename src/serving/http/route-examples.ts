@@ -20,7 +20,7 @@ const program = { program: response, tests: '42', max_execution_time: 1 }
 const texts = { query: [`${question} ${response}`], prompts: [question], labels: ['42'] }
 const turns = { messages: [...messages, { role: 'assistant', content: response }], ground_truth: '42' }
 const ranked = { model: 'scalar', query: question, documents: ['42', '13'] }
-const credits = { rollouts: 197_940, bytes: 17_152_000_000 }
+const credits = { rollouts: 197_940, bytes: 17_152_000_000, questions: 1_997_940 }
 const server = { url: 'http://127.0.0.1:8101' }
 
 const verified = {

@@ -47,6 +47,8 @@ export interface LogOptions {
   readonly opening: () => Readonly<Record<string, unknown>>
   /** Called after each commit with the error, or null. */
   readonly committed?: ((error: unknown, bytes: number, ms: number) => void) | undefined
+  /** Called when the files have become larger or, with a negative number, smaller. */
+  readonly sized?: ((bytes: number) => void) | undefined
   readonly openFile?: typeof open
 }
 
@@ -239,7 +241,9 @@ export class CommitLog {
 
   /** null: the file has gone. */
   #setSize(segment: number, bytes: number | null): void {
-    this.#bytes += (bytes ?? 0) - (this.#sizes.get(segment) ?? 0)
+    const more = (bytes ?? 0) - (this.#sizes.get(segment) ?? 0)
+    this.#bytes += more
+    this.#options.sized?.(more)
     if (bytes === null) this.#sizes.delete(segment)
     else this.#sizes.set(segment, bytes)
   }

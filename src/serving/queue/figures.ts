@@ -14,7 +14,7 @@ export function figuresOf(queue: RolloutQueue, now = Date.now()) {
       damaged: damage.length,
     }
   })
-  const { scheduler, bytes, isDiskFailing } = queue
+  const { scheduler, room, isDiskFailing } = queue
   const { running, counts } = scheduler
-  return { runs, running, bytes, isDiskFailing, ...counts }
+  return { runs, running, bytes: room.bytes, isDiskFailing, ...counts }
 }

@@ -86,7 +86,8 @@ export async function overviewOf(
     now = Date.now(),
   }: { readonly most: number; readonly stalls: Stalls; readonly now?: number },
 ): Promise<z.output<typeof queueOverview>> {
-  const { scheduler, bytes, unfinished, isDiskFailing, credits } = queue
+  const { scheduler, isDiskFailing, room } = queue
+  const { bytes, unfinished, credits } = room
   const stores = [...queue.runs.values()]
   const oldest = new Map<RunStore, number>()
   const looking = eachInSlices(stores.length, (at) => {

@@ -13,6 +13,7 @@ import { nativeResultText } from '../../trainers/native-result.ts'
 import { syncFolder } from './commit-log.ts'
 import { EventRate } from './event-rate.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
+import { Room } from './room.ts'
 import { hasSeen, type Pending } from './run-state.ts'
 import { type Accepted, RunStore, type StoreOptions, type Submission } from './run-store.ts'
 import { Scheduler } from './scheduler.ts'
@@ -45,12 +46,6 @@ export interface QueueOptions {
   readonly openFile?: typeof open
 }
 
-/** What a client may still send. */
-export interface Credits {
-  readonly rollouts: number
-  readonly bytes: number
-}
-
 /** Which rollouts of a run to cancel. */
 export interface Cancellation {
   readonly uid?: string | undefined
@@ -60,8 +55,6 @@ export interface Cancellation {
 
 const segmentBytes = 64 * 1024 * 1024
 const maintainMs = 5000
-/** Bytes on disk that are reserved for the final of each rollout. */
-const finalBytes = 4096
 
 /** Opens the queue that the settings ask for; null if they ask for none. Throws RG_CONFIG_INVALID. */
 export async function openQueue(options: QueueOptions): Promise<RolloutQueue | null> {
@@ -89,6 +82,7 @@ export async function openQueue(options: QueueOptions): Promise<RolloutQueue | n
 
 export class RolloutQueue {
   readonly scheduler: Scheduler
+  readonly room: Room
   readonly #runs = new Map<string, RunStore>()
   readonly #opening = new Map<string, Promise<RunStore>>()
   readonly #settings: QueueSettings
@@ -103,8 +97,8 @@ export class RolloutQueue {
   #hasLost = false
   readonly #rate: EventRate
   readonly #whenCreated = new Set<() => void>()
-  /** Bodies that are being written. */
-  #arriving: Credits = { rollouts: 0, bytes: 0 }
+  /** Runs whose folders are being removed. */
+  readonly #removing = new Map<string, Promise<void>>()
 
   constructor(settings: QueueSettings, lock: FolderLock, options: QueueOptions) {
     this.#settings = settings
@@ -114,6 +108,11 @@ export class RolloutQueue {
     this.#wallClock = options.wallClock ?? Date.now
     const { gateway, clock } = options
     this.#rate = new EventRate(clock)
+    this.room = new Room({
+      settings: () => this.settings,
+      questionsOf: (reward) => gateway.questionsPerRow(reward),
+      rate: this.#rate,
+    })
     this.scheduler = new Scheduler({
       gateway,
       clock,
@@ -164,32 +163,9 @@ export class RolloutQueue {
     return this.#runs
   }
 
-  /** Bytes on disk. */
-  get bytes(): number {
-    let sum = 0
-    for (const { bytes } of this.#runs.values()) sum += bytes
-    return sum
-  }
-
-  /** Rollouts without a final, of all runs. */
-  get unfinished(): number {
-    let sum = 0
-    for (const { state } of this.#runs.values()) sum += state.pending.size
-    return sum
-  }
-
   /** The last write failed. */
   get isDiskFailing(): boolean {
     return this.#isFailing
-  }
-
-  get credits(): Credits {
-    const { max_rollouts, max_bytes } = this.settings
-    const unfinished = this.unfinished + this.#arriving.rollouts
-    return {
-      rollouts: Math.max(0, max_rollouts - unfinished),
-      bytes: Math.max(0, max_bytes - this.bytes - this.#arriving.bytes - unfinished * finalBytes),
-    }
   }
 
   /**
@@ -198,23 +174,23 @@ export class RolloutQueue {
    */
   async submit(run: string, submission: Submission): Promise<Accepted> {
     this.#check(submission)
-    const room = submission.body.length + finalBytes
-    const { rollouts, bytes } = this.credits
     const known = this.#runs.get(run)?.state.rollouts.get(submission.uid)
     // The same bytes again cost nothing. A newer attempt costs its bytes, and a place if the older one has its final.
     const isAgain = known !== undefined && hasSeen(known, submission.digest)
-    if (!isAgain && rollouts < 1 && !known?.pending) throw this.#full('rollouts')
-    if (!isAgain && bytes < room) throw this.#full('bytes')
-    this.#arriving = { rollouts: this.#arriving.rollouts + 1, bytes: this.#arriving.bytes + room }
+    const leave = isAgain
+      ? () => {}
+      : this.room.enter(submission.reward, submission.body.length, known?.pending ?? null)
     let accepted: Accepted
     let store: RunStore
     try {
       store = await this.#storeOf(run)
+      // It was removed a moment ago.
+      while (store.isClosed && !this.stopping.aborted) store = await this.#storeOf(run)
       accepted = await store.submit(submission)
     } catch (error) {
       throw error instanceof GatewayError ? error : diskFailed(error)
     } finally {
-      this.#arriving = { rollouts: this.#arriving.rollouts - 1, bytes: this.#arriving.bytes - room }
+      leave()
     }
     const { isNew, pending, before } = accepted
     if (before) this.scheduler.drop(before, true)
@@ -291,16 +267,6 @@ export class RolloutQueue {
     )
   }
 
-  #full(what: 'rollouts' | 'bytes'): GatewayError {
-    const text =
-      what === 'rollouts'
-        ? `${this.unfinished} rollouts have no final yet, and queue.max_rollouts is ${this.settings.max_rollouts}`
-        : `the queue takes ${this.bytes} bytes on disk, and queue.max_bytes is ${this.settings.max_bytes}`
-    // The time in which a twentieth of the queue is scored.
-    const retryAfterS = this.#rate.secondsFor(this.unfinished / 20)
-    return new GatewayError('RG_OVERLOADED', `${text}; send this later`, { retryAfterS })
-  }
-
   #storeOf(run: string): Promise<RunStore> {
     const known = this.#runs.get(run)
     if (known) return Promise.resolve(known)
@@ -320,6 +286,7 @@ export class RolloutQueue {
         `the queue has ${this.#runs.size} runs, and queue.max_runs is ${max_runs}`,
         { retryAfterS: 60 },
       )
+    await this.#removing.get(run)
     const folder = join(this.#folder, folderOf(run))
     await makeFolder(folder, 0o750)
     await syncFolder(this.#folder)
@@ -339,6 +306,7 @@ export class RolloutQueue {
       commitMs: commit_ms,
       segmentBytes,
       keepMs: keep_s * 1000,
+      room: this.room,
       committed: (error, bytes, ms) => {
         const isFailing = error !== null
         if (isFailing !== this.#isFailing) events?.disk?.(isFailing ? reasonOf(error) : null)
@@ -365,7 +333,7 @@ export class RolloutQueue {
       this.#options.events?.lost?.()
       return
     }
-    const isFull = this.bytes > 0.8 * this.settings.max_bytes
+    const isFull = this.room.bytes > 0.8 * this.settings.max_bytes
     for (const [run, store] of this.#runs) {
       store.expire()
       if (store.isEmpty && !this.#opening.has(run)) await this.#remove(run, store)
@@ -374,11 +342,16 @@ export class RolloutQueue {
     }
   }
 
-  /** A run whose finals have all expired leaves nothing behind. */
-  async #remove(run: string, store: RunStore): Promise<void> {
+  /** A run whose finals have all expired leaves nothing behind, nor does one whose first rollout was never on disk. */
+  #remove(run: string, store: RunStore): Promise<void> {
+    const removing = (async () => {
+      await store.close()
+      await rm(join(this.#folder, folderOf(run)), { recursive: true, force: true })
+    })().finally(() => this.#removing.delete(run))
     this.#runs.delete(run)
-    await store.close()
-    await rm(join(this.#folder, folderOf(run)), { recursive: true, force: true })
+    this.#removing.set(run, removing)
+    this.room.bytesChanged(-store.bytes)
+    return removing
   }
 }
 

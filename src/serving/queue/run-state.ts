@@ -123,6 +123,8 @@ export interface Final {
 }
 
 export class RunState {
+  /** Called for each rollout that joins `pending` or leaves it. */
+  pendingChanged: (head: AcceptHead, sign: 1 | -1) => void = () => {}
   readonly rollouts = new Map<string, Rollout>()
   /** Rollouts without a final. */
   readonly pending = new Set<Pending>()
@@ -154,6 +156,23 @@ export class RunState {
     this.#early.clear()
   }
 
+  /** What to answer to bytes that were sent before; null if they are new. */
+  sentBefore(
+    { attempt, digest, older, pending, seq }: Rollout,
+    sent: string,
+  ): {
+    readonly attempt: number
+    readonly state: 'accepted' | FinalState | 'replaced'
+    readonly pending: Pending | null
+  } | null {
+    if (digest === sent) {
+      const state = pending ? 'accepted' : (this.final(seq)?.state ?? 'damaged')
+      return { attempt, state, pending }
+    }
+    const one = older.findLast((earlier) => earlier.digest === sent)
+    return one ? { attempt: one.attempt, state: 'replaced', pending: null } : null
+  }
+
   /** Returns the attempt that this one replaces, if that has no final yet. */
   accepted(head: AcceptHead, place: Place, bodyBytes: number, damage: string | null = null): Pending | null {
     const { uid, attempt, digest, older } = head
@@ -172,6 +191,7 @@ export class RunState {
     const pending: Pending = { head, place, bodyBytes, answers, partial, damage, isOver: false }
     Object.assign(rollout, { attempt, digest, older, pending })
     this.pending.add(pending)
+    this.pendingChanged(head, 1)
     this.pendingBytes += bodyBytes
     this.#count(place, 1)
     for (const one of answers.values()) this.#count(one, 1)
@@ -278,7 +298,7 @@ export class RunState {
   }
 
   #forget(pending: Pending): void {
-    this.pending.delete(pending)
+    if (this.pending.delete(pending)) this.pendingChanged(pending.head, -1)
     this.pendingBytes -= pending.bodyBytes
     this.#count(pending.place, -1)
     if (pending.partial) this.#count(pending.partial.place, -1)

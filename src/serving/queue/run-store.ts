@@ -10,6 +10,7 @@ import { CommitLog, type Place, segmentName } from './commit-log.ts'
 import { Compaction } from './compaction.ts'
 import { EventRate } from './event-rate.ts'
 import { type LogDamage, recoverRun } from './recover.ts'
+import type { Room } from './room.ts'
 import {
   type AcceptHead,
   type AnswerHead,
@@ -18,7 +19,6 @@ import {
   format,
   type PartialHead,
   type Pending,
-  type Rollout,
   RunState,
 } from './run-state.ts'
 import { SegmentFiles } from './segment-files.ts'
@@ -33,6 +33,8 @@ export interface StoreOptions {
   /** How long finals are kept. */
   readonly keepMs: number
   readonly committed?: (error: unknown, bytes: number, ms: number) => void
+  /** Counts what the store holds; absent: nobody does. */
+  readonly room?: Pick<Room, 'pendingChanged' | 'bytesChanged'> | undefined
   readonly openFile?: typeof open
 }
 
@@ -98,6 +100,7 @@ export class RunStore {
   #givenPartials: number
   readonly #waitingPartials = new Set<() => void>()
   readonly #compaction: Compaction
+  #isClosed = false
 
   private constructor(
     folder: string,
@@ -115,7 +118,7 @@ export class RunStore {
     this.#files = new SegmentFiles(folder)
     this.#given = state.last
     this.#givenPartials = state.lastPartial
-    const { clock, commitMs, segmentBytes, committed, openFile } = options
+    const { clock, commitMs, segmentBytes, committed, room, openFile } = options
     this.accepted = new EventRate(clock)
     this.finished = new EventRate(clock)
     const opening = () => ({
@@ -123,10 +126,23 @@ export class RunStore {
       ...(this.state.lastPartial > 0 && { partial: this.state.lastPartial + 1 }),
     })
     this.#log = new CommitLog(
-      { folder, clock, commitMs, segmentBytes, opening, committed, ...(openFile && { openFile }) },
+      {
+        folder,
+        clock,
+        commitMs,
+        segmentBytes,
+        opening,
+        committed,
+        sized: room?.bytesChanged,
+        ...(openFile && { openFile }),
+      },
       sizes,
       number,
     )
+    if (room) {
+      for (const { head } of state.pending) room.pendingChanged(head, 1)
+      state.pendingChanged = room.pendingChanged
+    }
     this.#compaction = new Compaction({ log: this.#log, state: this.state, files: this.#files })
   }
 
@@ -154,7 +170,7 @@ export class RunStore {
   /** Nothing of the run is kept any more, and nothing is being written. */
   get isEmpty(): boolean {
     const { rollouts, last, expired } = this.state
-    return rollouts.size === 0 && last === expired && last > 0 && this.#committing.size === 0
+    return rollouts.size === 0 && last === expired && this.#committing.size === 0
   }
 
   /** The number of the last final that is on disk. */
@@ -181,8 +197,8 @@ export class RunStore {
 
   async #submit({ body, attempt: given, ...head }: Submission): Promise<Accepted> {
     const known = this.state.rollouts.get(head.uid)
-    const again = known && repeated(known, head.digest, (seq) => this.state.final(seq)?.state)
-    if (again) return again
+    const again = known && this.state.sentBefore(known, head.digest)
+    if (again) return { ...again, isNew: false, before: null }
     const newest = known?.attempt ?? 0
     if (given !== undefined && given <= newest)
       throw new GatewayError(
@@ -325,8 +341,14 @@ export class RunStore {
     return this.#compaction.run(isFull)
   }
 
+  /** It takes nothing more. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   /** Writes what waits, then closes the files. */
   async close(): Promise<void> {
+    this.#isClosed = true
     const compacted = this.#compaction.stop()
     await this.#log.close()
     await compacted
@@ -368,18 +390,4 @@ export class RunStore {
     this.#recentChars -= this.#recent.get(seq)?.result?.length ?? 0
     this.#recent.delete(seq)
   }
-}
-
-/** What to answer to bytes that were sent before; null if they are new. */
-function repeated(
-  { attempt, digest, older, pending, seq }: Rollout,
-  sent: string,
-  stateOf: (seq: number) => FinalState | undefined,
-): Accepted | null {
-  if (digest === sent) {
-    const state = pending ? 'accepted' : (stateOf(seq) ?? 'damaged')
-    return { attempt, state, isNew: false, pending, before: null }
-  }
-  const one = older.findLast((earlier) => earlier.digest === sent)
-  return one ? { attempt: one.attempt, state: 'replaced', isNew: false, pending: null, before: null } : null
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
+import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import { testApp } from '../../support/app.ts'
 import { runCommand } from '../../support/command-line.ts'
 import { until } from '../../support/models.ts'
@@ -47,6 +48,9 @@ const rewards = {
       { name: 'judge', function: 'digit-judge', model: 'judge' },
       { name: 'rank', function: 'rank-rule' },
     ],
+  },
+  voted: {
+    steps: [{ name: 'judge', function: 'digit-judge', model: 'judge', votes: { n: 3 } }],
   },
   mixed: {
     steps: [
@@ -656,6 +660,44 @@ t.test('beyond the bounds, rollouts are refused with 429 and a time', async (t) 
   t.equal((await put('3', judged)).status, 202)
 })
 
+t.test(
+  'credits count questions: what judges cannot answer soon is refused with 429 and a time',
+  async (t) => {
+    const { put, post, get } = await worldOf(t, { max_questions: 4 }, async (seen) => {
+      await seen.closed
+      return undefined
+    })
+    const asking = (reward: string, response: string) => ({ reward, sample: { response } })
+    t.match((await put('1', asking('voted', 'a'))).json.credits, { questions: 1 })
+    const full = await put('2', asking('voted', 'b'))
+    t.equal(full.status, 429)
+    t.match(full.json.error.message, /about 3 questions, and queue.max_questions is 4/)
+    t.ok(Number(full.headers['retry-after']) >= 1)
+    t.equal((await put('3', rule('4'))).status, 202, 'a rule asks nothing')
+    t.match((await put('4', asking('judged', 'c'))).json.credits, { questions: 0 })
+    t.equal((await put('5', asking('judged', 'd'))).status, 429)
+    t.equal(
+      (await put('4', asking('judged', 'newer'))).status,
+      202,
+      'a newer attempt takes the place of the older',
+    )
+    t.equal((await put('1', asking('voted', 'a'))).status, 202, 'what is there may be sent again')
+    t.match(
+      (await get('/v1/runs/a/rewards')).json.credits,
+      { questions: 0 },
+      'a reader sees the credits, too',
+    )
+    t.match((await post('/v1/runs/a/cancel', { uid: '1' })).json, { cancelled: 1, credits: { questions: 3 } })
+    t.equal((await put('5', asking('judged', 'd'))).status, 202)
+  },
+)
+
+t.test('a rollout that asks more than queue.max_questions is accepted when it is the only one', async (t) => {
+  const { put, finals } = await worldOf(t, { max_questions: 1 })
+  t.equal((await put('1', { reward: 'voted', sample: { response: 'a' } })).status, 202)
+  await finals(1)
+})
+
 t.test('the bounds hold for one run more and for newer attempts', async (t) => {
   const { put, get, finals } = await worldOf(t, { max_runs: 2, max_bytes: 1 << 20 })
   t.equal((await put('1', rule('4'))).status, 202)
@@ -675,6 +717,15 @@ t.test('the bounds hold for one run more and for newer attempts', async (t) => {
 
 t.test('a full disk: no 202, and nothing is lost of what was accepted', async (t) => {
   let isFull = false
+  const folder = newFolder()
+  let maintain = () => {}
+  const clock: Clock = {
+    ...systemClock,
+    after(ms, fn) {
+      if (ms === 5000) maintain = fn
+      return systemClock.after(ms, fn)
+    },
+  }
   const openFile = (async (...args: Parameters<typeof open>) => {
     const handle = await open(...args)
     const own = handle.datasync.bind(handle)
@@ -692,12 +743,12 @@ t.test('a full disk: no 202, and nothing is lost of what was accepted', async (t
   })
   const { put, finals, get } = await worldOf(
     t,
-    {},
+    { folder },
     async (seen) => {
       await held
       return completion(seen, '1')
     },
-    { openFile, events: { disk } },
+    { openFile, events: { disk }, clock },
   )
   await put('kept', { reward: 'judged', sample: { response: 'x' } })
   isFull = true
@@ -705,6 +756,7 @@ t.test('a full disk: no 202, and nothing is lost of what was accepted', async (t
   t.equal(refused.status, 503)
   t.match(refused.json.error, { code: 'RG_DISK_FAILED', message: /disk is full/ })
   t.ok(Number(refused.headers['retry-after']) >= 1)
+  t.equal((await put('u', rule('4'), 'never')).status, 503)
   release()
   t.strictSame(
     (await get('/v1/runs/a/rewards?wait_s=1')).json.results,
@@ -715,6 +767,12 @@ t.test('a full disk: no 202, and nothing is lost of what was accepted', async (t
   t.match(await finals(1), [{ uid: 'kept', state: 'scored' }])
   t.equal((await put('u', rule('4'))).status, 202)
   t.equal((await finals(2)).length, 2)
+  const runs = async () => (await get('/v1/runs')).json.runs.map(({ run }: Reply['json']) => run)
+  t.strictSame((await runs()).sort(), ['a', 'never'])
+  maintain()
+  await until(() => readdirSync(folder).length === 2)
+  t.strictSame(await runs(), ['a'], 'a run whose first rollout was never on disk leaves nothing behind')
+  t.equal((await put('u', rule('4'), 'never')).status, 202)
   t.strictSame(troubles, ['the disk is full', null])
 })
 

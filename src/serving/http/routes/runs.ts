@@ -93,7 +93,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
   }
   const tags = ['runs']
   const config = { scope: 'score' } as const
-  const facts = (rollout: object) => ({ ...rollout, credits: queue.credits })
+  const facts = (rollout: object) => ({ ...rollout, credits: queue.room.credits })
   app.put(
     '/v1/runs/:run/rollouts/:uid',
     {
@@ -141,7 +141,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
       return reply
         .code(202)
         .type('application/json; charset=utf-8')
-        .send(replyBody(batchPieces(results, queue.credits)))
+        .send(replyBody(batchPieces(results, queue.room.credits)))
     },
   )
   app.get(
@@ -172,7 +172,9 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
       const cursor = reader.cursorAt(news.position)
       const pending = queue.runs.get(request.params.run)?.state.pending.size ?? 0
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
-      return replyBody(rewardPieces(reader.id, from, news, { cursor, unfinished: pending }))
+      return replyBody(
+        rewardPieces(reader.id, from, news, { cursor, unfinished: pending, credits: queue.room.credits }),
+      )
     },
   )
   app.post(
@@ -289,11 +291,11 @@ function* rewardPieces(
   id: string,
   from: Position,
   news: News,
-  { cursor, unfinished }: { readonly cursor: string; readonly unfinished: number },
+  facts: { readonly cursor: string; readonly unfinished: number; readonly credits: object },
 ): Generator<string> {
   yield* listPieces('{"results":[', finalTexts(id, news))
   if (from.partial !== null) yield* listPieces('],"partials":[', partialTexts(id, from, news))
-  yield `],"cursor":${JSON.stringify(cursor)},"unfinished":${unfinished}}`
+  yield `],${JSON.stringify(facts).slice(1)}`
 }
 
 function* listPieces(begin: string, texts: Iterable<{ readonly text: string }>): Generator<string> {

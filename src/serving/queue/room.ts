@@ -1,0 +1,109 @@
+/** What the queue holds, and what it may still take: rollouts, bytes on disk, and questions to judges. */
+import { GatewayError } from '../../core/errors.ts'
+import type { GatewaySettings } from '../../scoring/plan/gateway-config.ts'
+import type { EventRate } from './event-rate.ts'
+import type { AcceptHead, Pending } from './run-state.ts'
+
+/** What a client may still send. */
+export interface Credits {
+  readonly rollouts: number
+  readonly bytes: number
+  /** Questions to judges, as the rollouts of each reward have asked on average. */
+  readonly questions: number
+}
+
+interface RoomParts {
+  readonly settings: () => NonNullable<GatewaySettings['queue']>
+  /** Questions that a rollout of a reward asks on average; 0 if the reward has gone. */
+  readonly questionsOf: (reward: string) => number
+  /** Of finals. */
+  readonly rate: EventRate
+}
+
+/** Bytes on disk that are reserved for the final of each rollout. */
+const finalBytes = 4096
+
+/** Counted with each change, so that a reply costs the same with one run and with thousands. */
+export class Room {
+  readonly #parts: RoomParts
+  /** Rollouts without a final. */
+  unfinished = 0
+  /** On disk. */
+  bytes = 0
+  /** Of `unfinished` and of those that are being written, by reward. */
+  readonly #byReward = new Map<string, number>()
+  /** Rollouts that are being written, and their bytes. */
+  #arriving = { rollouts: 0, bytes: 0 }
+
+  constructor(parts: RoomParts) {
+    this.#parts = parts
+  }
+
+  /** `sign` 1: a rollout has no final yet. -1: it has one, or a newer attempt took its place. */
+  readonly pendingChanged = ({ reward }: AcceptHead, sign: 1 | -1): void => {
+    this.unfinished += sign
+    this.#countReward(reward, sign)
+  }
+
+  readonly bytesChanged = (bytes: number): void => {
+    this.bytes += bytes
+  }
+
+  get credits(): Credits {
+    const { max_rollouts, max_bytes, max_questions } = this.#parts.settings()
+    const unfinished = this.unfinished + this.#arriving.rollouts
+    const bytes = this.bytes + this.#arriving.bytes + unfinished * finalBytes
+    return {
+      rollouts: Math.max(0, max_rollouts - unfinished),
+      bytes: Math.max(0, max_bytes - bytes),
+      questions: Math.max(0, Math.floor(max_questions - this.questions)),
+    }
+  }
+
+  /** Questions that all rollouts without a final are expected to ask in total. */
+  get questions(): number {
+    let sum = 0
+    for (const [reward, rollouts] of this.#byReward) sum += rollouts * this.#parts.questionsOf(reward)
+    return sum
+  }
+
+  /**
+   * Takes the room of a rollout that is about to be written; call the returned function after that. `before`: the attempt without a final
+   * that it replaces. Throws RG_OVERLOADED.
+   */
+  enter(reward: string, bodyBytes: number, before: Pending | null): () => void {
+    const bytes = bodyBytes + finalBytes
+    const left = this.credits
+    if (left.rollouts < 1 && !before) throw this.#full('rollouts')
+    if (left.bytes < bytes) throw this.#full('bytes')
+    // A rollout that asks more than fits is accepted when it is the only one.
+    const asked = this.#parts.questionsOf(reward) - (before ? this.#parts.questionsOf(before.head.reward) : 0)
+    if (asked > left.questions && this.questions > 0) throw this.#full('questions')
+    this.#arrive(reward, bytes, 1)
+    return () => this.#arrive(reward, bytes, -1)
+  }
+
+  #arrive(reward: string, bytes: number, sign: 1 | -1): void {
+    this.#arriving.rollouts += sign
+    this.#arriving.bytes += sign * bytes
+    this.#countReward(reward, sign)
+  }
+
+  #countReward(reward: string, sign: 1 | -1): void {
+    const count = (this.#byReward.get(reward) ?? 0) + sign
+    if (count > 0) this.#byReward.set(reward, count)
+    else this.#byReward.delete(reward)
+  }
+
+  #full(what: keyof Credits): GatewayError {
+    const settings = this.#parts.settings()
+    const text = {
+      rollouts: `${this.unfinished} rollouts have no final yet, and queue.max_rollouts is ${settings.max_rollouts}`,
+      bytes: `the queue takes ${this.bytes} bytes on disk, and queue.max_bytes is ${settings.max_bytes}`,
+      questions: `the rollouts without a final ask about ${Math.round(this.questions)} questions, and queue.max_questions is ${settings.max_questions}`,
+    }[what]
+    // The time in which a twentieth of the queue is scored.
+    const retryAfterS = this.#parts.rate.secondsFor(this.unfinished / 20)
+    return new GatewayError('RG_OVERLOADED', `${text}; send this later`, { retryAfterS })
+  }
+}
