@@ -75,6 +75,39 @@ t.test('calls stay at a hanging server if there is no other, and are answered wh
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
 })
 
+t.test('a server of decisions that hangs is asked a decision, and comes back', async (t) => {
+  const decisions = {
+    vllm: ({ body }: Seen) => ({
+      model: 'm',
+      answers: body.questions.map(({ name }: { name: string }) => ({
+        type: 'choice',
+        name,
+        choice: true,
+        probabilities: [
+          { value: true, probability: 1 },
+          { value: false, probability: 0 },
+        ],
+        confidence: 1,
+      })),
+      usage: {},
+    }),
+    choose: (seen: Seen) => completion(seen, 'A'),
+  }
+  for (const [wire, script] of Object.entries(decisions)) {
+    const clock = fakeClock()
+    const { ask, models, server } = await judge(t, [hang], { ...defaults, decide: { wire } }, { clock })
+    const about = [{ role: 'user', content: 'It is 4.' }]
+    const input = { about, asked: { question: 'Is it right?', as: { yesno: {} } } }
+    ask(input as never, { ask: 'decide', deadline: clock.now() + 600_000 } as never).catch(() => {})
+    const state = () => models.snapshot()[0]?.instances[0]?.state
+    await passed(clock, 100_000, () => state() === 'suspect')
+    t.equal(state(), 'suspect', wire)
+    server.script = script
+    await passed(clock, 10_000, () => state() === 'ready')
+    t.equal(state(), 'ready', wire)
+  }
+})
+
 const slowly = {
   'answers a question of one token': {
     script: (seen: Seen) => (isTiny(seen) ? completion(seen, 'Y') : undefined),

@@ -5,6 +5,7 @@
 import type { AskName } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Backend, Translation, WatchedServer } from '../backends/backend.ts'
+import type { RenderedInput } from '../interface/ask.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import type { HttpMessage, Reply } from '../transport/transport.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
@@ -198,6 +199,21 @@ async function answers(member: PoolMember, settings: ProgressSettings): Promise<
   return false
 }
 
+const greeting = { role: 'user', content: 'Hi' } as const
+const texts = [[greeting], 'Hi', [greeting, { role: 'assistant', content: 'Hi' } as const]] as const
+const decision = { about: [greeting], asked: { question: 'Is it a greeting?', as: { yesno: {} } } } as const
+
+/** The shortest inputs of each ask, in every form that a server may support. Labels are asked for as text. */
+const shortest: { readonly [A in AskName]: readonly RenderedInput[A][] } = {
+  generate: texts,
+  classify: texts,
+  rewards: texts,
+  embed: [['Hi']],
+  choose: [],
+  decide: [decision],
+  service: [],
+}
+
 /** One-token questions in every form that this kind of server may support. */
 function shortestQuestions(
   backend: Pick<Backend, 'translate'>,
@@ -205,12 +221,9 @@ function shortestQuestions(
 ): readonly Translation[] {
   const settings = { sampling: { max_tokens: 1, temperature: 0 }, reply: undefined, draw: 0 }
   const ask = lastAsk === 'choose' || lastAsk === 'execute' ? 'generate' : lastAsk
-  const user = { role: 'user', content: 'Hi' } as const
-  const inputs =
-    ask === 'embed' ? [['Hi']] : [[user], 'Hi', [user, { role: 'assistant', content: 'Hi' } as const]]
-  return inputs.flatMap((input) => {
+  return shortest[ask].flatMap((input) => {
     try {
-      return [backend.translate(ask, input as never, settings)]
+      return [backend.translate(ask, input, settings)]
     } catch (error) {
       // This kind of server does not support the ask.
       if (error instanceof UpstreamError) return []
