@@ -193,6 +193,29 @@ t.test("every kind of failure masks the sample, with Gym's kind or the gateway's
   }
 })
 
+t.test(
+  'NeMo Gym: the instructions of a request are its system message, whatever form the input has',
+  async (t) => {
+    const instructions = 'Be strict.'
+    const [system, user] = [
+      { role: 'system', content: instructions },
+      { role: 'user', content: 'q' },
+    ]
+    for (const [responses_create_params, prompt] of [
+      [{ input: 'q' }, 'q'],
+      [{ input: [user] }, [user]],
+      [{ input: 'q', instructions }, [system, user]],
+      [{ input: [user], instructions }, [system, user]],
+    ] as const) {
+      const reading = await nemoGym.routes['/verify']?.read({
+        ...asked,
+        body: { ...body, responses_create_params },
+      })
+      t.match(reading?.rows, [{ prompt }])
+    }
+  },
+)
+
 t.test('NeMo Gym: a failure has a class, and is final if no other answer would help (M49)', async (t) => {
   const stale = { _ng_failure_class: 'judge_failed', _ng_failure_terminal: true }
   const again = await nemoGym.routes['/verify']?.read({ ...asked, body: { ...body, ...stale } })

@@ -46,6 +46,8 @@ t.test('invisible characters are made visible', async (t) => {
   const shown = {
     'a\u200bb': 'a⟨U+200B⟩b',
     'a\u200db': 'a⟨U+200D⟩b',
+    'a\u200d😀': 'a⟨U+200D⟩😀',
+    '😀\u200da': '😀⟨U+200D⟩a',
     '\ufeffx': '⟨U+FEFF⟩x',
     'x\u202ey': 'x⟨U+202E⟩y',
     'left\u200eright': 'left⟨U+200E⟩right',

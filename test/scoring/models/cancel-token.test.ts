@@ -1,5 +1,6 @@
 import t from 'tap'
-import { CancelToken } from '../../../src/scoring/models/interface/cancel-token.ts'
+import { CancelToken, pause } from '../../../src/scoring/models/interface/cancel-token.ts'
+import { fakeClock } from '../../support/clock.ts'
 
 t.test('listeners of a cancel token are called once, in order, unless they unsubscribed', async (t) => {
   for (const takenBack of [[], [0], [1], [0, 1], [2], [0, 1, 2], [1, 0]]) {
@@ -26,4 +27,21 @@ t.test('unsubscribing lets the next listener in, and unsubscribing twice removes
   off()
   stop.stop()
   t.same(heard, ['second'])
+})
+
+t.test('a pause that is cut short leaves no timer behind, which would keep the process', async (t) => {
+  let timers = 0
+  const clock = {
+    ...fakeClock(),
+    after: () => {
+      timers++
+      return () => void timers--
+    },
+  }
+  const stop = new CancelToken()
+  const pausing = pause(clock, 60_000, stop)
+  t.equal(timers, 1)
+  stop.stop()
+  await pausing
+  t.equal(timers, 0)
 })

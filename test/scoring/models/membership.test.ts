@@ -7,7 +7,7 @@ import type { AskError } from '../../../src/scoring/models/interface/ask.ts'
 import type { Models } from '../../../src/scoring/models/models.ts'
 import { openModels } from '../../../src/scoring/models/models.ts'
 import { fakeClock } from '../../support/clock.ts'
-import { configOf, failureOf, judge, question } from '../../support/models.ts'
+import { configOf, failureOf, judge, probesOff, question } from '../../support/models.ts'
 import {
   completion,
   json,
@@ -177,7 +177,7 @@ t.test('instances follow the instances_file; an invalid file changes nothing', a
     { instances_file: file, allow: ['http://127.0.0.1:*'] },
     { clock, events: { refused: ({ instance }) => refused.push(instance) } },
   )
-  const addresses = () => models.snapshot()[0]?.instances.map(({ address }) => address) ?? []
+  const addresses = () => addressesOf(models)
   const becomes = async (wanted: string[]) => {
     while (addresses().join() !== wanted.join()) {
       clock.advance(2000)
@@ -197,7 +197,20 @@ t.test('instances follow the instances_file; an invalid file changes nothing', a
   await becomes([server.url, b.url])
   await write('[]')
   await becomes([server.url])
+
+  await write(`${a.url}\n`)
+  await becomes([server.url, a.url])
+  models.addInstance('judge', b.url)
+  const more = { ...probesOff, allow: ['http://127.0.0.1:*'] }
+  const same = models.next({ judge: configOf([server.url], { ...more, instances_file: file }) })
+  t.strictSame(addressesOf(same), [server.url, a.url, b.url], 'a reload keeps them')
+  const without = same.next({ judge: configOf([server.url], more) })
+  t.teardown(() => without.close())
+  t.strictSame(addressesOf(without), [server.url, b.url], 'but not those of a file that is no longer named')
+  await Promise.all([models.close(), same.close()])
 })
+
+const addressesOf = (models: Models) => models.snapshot()[0]?.instances.map(({ address }) => address) ?? []
 
 t.test('a new config takes over without losing a question', async (t) => {
   const { held, hold } = holding('old')

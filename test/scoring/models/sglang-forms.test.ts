@@ -81,14 +81,17 @@ t.test(
       [9000, 512, 'prompt_too_long'],
     ] as const)
       for (const message of sums(prompt, reply)) {
-        const { ask } = await judge(
+        const { ask, models } = await judge(
           t,
           [(_seen, response) => json(response, { error: { message } }, 400)],
           sglang,
         )
         const failure = await failureOf(ask('q'))
         t.equal(failure.kind, kind, message)
-        if (kind === 'judge_rejected') t.match(failure.detail, `max_tokens ${reply}`)
+        if (kind !== 'judge_rejected') continue
+        t.match(failure.detail, `max_tokens ${reply}`)
+        for (let i = 0; i < 20; i++) await failureOf(ask(`q${i}`))
+        t.match(models.snapshot()[0]?.instances, [{ state: 'ready' }], 'the server is not to blame')
       }
     const { ask } = await judge(
       t,

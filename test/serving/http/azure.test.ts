@@ -80,6 +80,29 @@ t.test('Azure: text beside tool calls is scored, and the calls are kept (M50)', 
   t.notOk('turns' in ((await azure.routes['']?.read({ ...plain, body }))?.rows[0] ?? {}))
 })
 
+t.test(
+  'Azure: calls of both APIs are read, and a call that is none is a problem of the sample',
+  async (t) => {
+    const item = { reference_answer: 'b' }
+    const named = { type: 'function', id: 'c', function: { name: 'search', arguments: '{}' } }
+    for (const call of [calls[0], named]) {
+      const body = { sample: { output_text: 'b', output_tools: [call] }, item }
+      const [row] = (await azure.routes['']?.read({ ...plain, body }))?.rows ?? []
+      const turns = row && 'turns' in row ? row.turns : []
+      const read = turns?.flatMap(({ toolCalls = [] }) => toolCalls)
+      t.match(read, [{ name: 'search' }])
+    }
+    for (const call of ['search', 7, null]) {
+      const { status, body } = await post('exact', {
+        sample: { output_text: 'b', output_tools: [call] },
+        item,
+      })
+      t.ok(status === 400 || status === 502, String(status))
+      t.match(body.error.problems, [{ message: /./ }])
+    }
+  },
+)
+
 t.test('Azure: an answer that came as output_json alone is its JSON text (M50)', async (t) => {
   // The format of the published endpoint grader's own test request.
   const sample = { output_json: { expression: '(72 + 22) / (88 - 86)', result: 47 } }

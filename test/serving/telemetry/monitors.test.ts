@@ -298,3 +298,17 @@ t.test('group variance is in one unit: the reward scaled to 0 to 1 (M42)', async
   t.equal(figures.group_variance?.value, 0.1875)
   t.strictSame(historyOf(run).group_variances, [0, 0, 0, 0, 0, 0, 0, 1, 0, 0])
 })
+
+t.test(
+  'requests that wait to be counted hold a bounded number of bytes, and later ones are counted again',
+  async (t) => {
+    const { monitors, stats } = watch()
+    const megabyte = 'x'.repeat(1 << 20)
+    const one = done([{ response: megabyte, scores: [1, 1, 1] }])
+    for (let sent = 0; sent < 400; sent++) monitors.done(one)
+    const counted = stats().rows
+    t.ok(counted >= 64 && counted < 200, `${counted} of 400 MB were kept`)
+    monitors.done(one)
+    t.equal(stats().rows, counted + 1)
+  },
+)
