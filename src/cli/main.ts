@@ -72,11 +72,17 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
     command = found.command
     return await command.run(found.rest, io)
   } catch (error) {
-    tell(io, error, wantsStack(argv, io))
+    const isStopped = io.signal.aborted && isAbort(error, io.signal)
+    if (isStopped) io.stderr.write('stopped\n')
+    else tell(io, error, wantsStack(argv, io))
     if (io.signal.aborted) return 1
     return error instanceof GatewayError && command?.finds?.includes(error.code) ? 1 : 2
   }
 }
+
+/** Whether an error says only that the command was asked to end. */
+const isAbort = (error: unknown, { reason }: AbortSignal): boolean =>
+  error === reason || (error instanceof Error && error.name === 'AbortError')
 
 /** The help or the version, if the arguments ask for one of them. */
 async function help(argv: readonly string[]): Promise<string | null> {

@@ -87,8 +87,12 @@ export const tellWaiting = (
       const end = (found.parked?.since ?? Date.now()) + seconds * 1000
       // After the first batch of rows has failed, the next one waits as long.
       const first = end > Date.now() ? `, the first until ${new Date(end).toTimeString().slice(0, 8)}` : ''
+      const sooner =
+        found.waitSeconds === null
+          ? "To wait for less, set 'wait_for_instance: 5' (seconds) for the model; "
+          : ''
       write(
-        `waiting for the model '${model}': no server responds (${servers || 'it has none'}). A question waits for ${seconds} s (${setting})${first}, and then its row has no reward. To wait for less, set 'wait_for_instance: 5' (seconds) for the model; 'reward-gateway check CONFIG --connect' says what is wrong with a server`,
+        `waiting for the model '${model}': no server responds (${servers || 'it has none'}). A question waits for ${seconds} s (${setting})${first}, and then its row has no reward. ${sooner}'reward-gateway check CONFIG --connect' says what is wrong with a server`,
       )
       return true
     },

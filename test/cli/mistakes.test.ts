@@ -157,6 +157,16 @@ t.test('an internal error shows a stack trace only on request (M29)', async (t) 
   t.match((await said({ REWARD_GATEWAY_STACK: '1' })).stderr, /\n {4}at /)
 })
 
+t.test('a command that is stopped while it waits says so, and nothing of a bug', async (t) => {
+  const ending = new AbortController()
+  const { code, stderr } = await runCommand(['rewards', '--run', 'r', '--url', 'http://127.0.0.1:9'], {
+    signal: ending.signal,
+    onStderr: (text) => text.includes('does not answer') && ending.abort('SIGTERM'),
+  })
+  t.equal(code, 1)
+  t.match(stderr, /^waiting: http:\/\/127\.0\.0\.1:9\S* does not answer\nstopped\n$/)
+})
+
 t.test('a low limit of open files is reported in one line (M29)', async (t) => {
   // V8's coverage adds its own lines about files that it cannot write. From Node 22 on, a server starts with 32 files.
   const { code, stderr } = await ended(
