@@ -86,6 +86,8 @@ export interface FunctionHost {
   describe(name: string): Promise<FunctionDescription>
   /** Parses the options. Rejects with RG_OPTIONS_INVALID and a problem for each mistake. */
   bind(name: string, options: Json): Promise<BoundFunction>
+  /** Has a rule of the package score a row of the gateway's own, in no metric. Users' functions are left alone. Never rejects. */
+  warm(rule: BoundFunction): Promise<void>
   /** Never rejects. A verdict that is out of range, not finite or has an undeclared part is a failure. */
   call(call: Call): Promise<CallResult>
   /**

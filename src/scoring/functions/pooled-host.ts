@@ -13,6 +13,7 @@ import type {
   FunctionHost,
 } from './function-host.ts'
 import type { FunctionJob, JobEnd, JobRunner } from './job.ts'
+import { warmingCalls } from './warming.ts'
 
 /** A function's source, and what runs it. */
 export interface PooledFunction {
@@ -95,6 +96,12 @@ export class PooledHost implements FunctionHost {
         ? end.result.problems
         : [{ path: '', message: usableReason(end) }]
     throw new GatewayError('RG_OPTIONS_INVALID', `the options of '${name}' are wrong`, { problems })
+  }
+
+  async warm(rule: BoundFunction): Promise<void> {
+    if (this.#functionOf(rule.name).source.loader !== 'native') return
+    const { pool, options } = this.#targetOf(rule)
+    for (const call of warmingCalls(rule.name, options)) await ended(pool, call)
   }
 
   call(call: Call): Promise<CallResult> {

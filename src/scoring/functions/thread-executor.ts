@@ -12,20 +12,23 @@ const file = new URL(
 
 /** Starts threads for the package's own functions. Users' code runs in processes. */
 export function workerThreads(sources: readonly FunctionSource[]): StartExecutor {
-  const used = new Set<string>()
+  const used: Used = new Map()
   return (events) => new WorkerThread(sources, used, events)
 }
+
+/** Functions that any thread has run, with the options of the last call. */
+type Used = Map<string, string>
 
 class WorkerThread implements Executor {
   readonly #progress = idleProgress()
   readonly #worker: Worker
-  /** Functions that any thread has run. A new one loads them before it takes rows, which the others run meanwhile. */
-  readonly #used: Set<string>
+  /** A new thread loads and warms these before it takes rows, which the others run meanwhile. */
+  readonly #used: Used
   #reason = ''
   #sent = 0
   #isEnded = false
 
-  constructor(sources: readonly FunctionSource[], used: Set<string>, events: ExecutorEvents) {
+  constructor(sources: readonly FunctionSource[], used: Used, events: ExecutorEvents) {
     this.#used = used
     this.#worker = new Worker(file, {
       workerData: { progress: this.#progress, sources, used: [...used] },
@@ -49,7 +52,7 @@ class WorkerThread implements Executor {
 
   run(chunk: Chunk): number {
     this.#worker.ref()
-    for (const { name, type } of chunk) if (type === 'call') this.#used.add(name)
+    for (const job of chunk) if (job.type === 'call') this.#used.set(job.name, job.options)
     this.#worker.postMessage(packChunk(chunk))
     return ++this.#sent
   }

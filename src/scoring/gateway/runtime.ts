@@ -6,7 +6,7 @@ import { allOf, type ListenerGuard } from '../../core/listener-guard.ts'
 import type { Canary, CanaryEvents } from '../canary/canary.ts'
 import { type Engine, openEngine } from '../engine/engine.ts'
 import { type EngineEvents, engineEventNames } from '../engine/events.ts'
-import type { FunctionEvents, FunctionHost } from '../functions/function-host.ts'
+import type { BoundFunction, FunctionEvents, FunctionHost } from '../functions/function-host.ts'
 import { openFunctions } from '../functions/open-functions.ts'
 import type { ForwardReply, ForwardRequest } from '../models/interface/ask.ts'
 import type { ModelEvents } from '../models/interface/events.ts'
@@ -128,6 +128,17 @@ function reloadEnded(refusal: unknown): LastReload {
   return { at, refusal: { code, message, problems } }
 }
 
+/** Whoever serves more uses few of them, as with the shipped configs, and would wait for a second. */
+const mostWarmed = 8
+
+/** A trainer waits for the first rows, too; whoever scores a file does not. */
+async function warmRules(functions: FunctionHost, plans: Iterable<Plan>): Promise<void> {
+  const rules = new Map<string, BoundFunction>()
+  for (const { steps } of plans)
+    for (const step of steps) if (step.kind === 'rule') rules.set(step.function.name, step.function)
+  for (const rule of [...rules.values()].slice(0, mostWarmed)) await functions.warm(rule)
+}
+
 /** Share of the heap for rows in progress; request bodies may take as much again. */
 const rowsHeapShare = 0.4
 
@@ -236,6 +247,7 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
     checkRehearsal(settings, resolved.plans, options.configs)
     if (options.listens) checkPrograms(settings, resolved.plans, options.listens.host ?? settings.listen.host)
     await sandboxes.open()
+    if (options.listens) await warmRules(functions, resolved.plans.values())
     const modelConfigs = Object.fromEntries(resolved.models)
     const models =
       before?.models.next(modelConfigs) ??

@@ -264,3 +264,31 @@ t.test('a new thread has loaded what other threads run before it takes rows', as
   await open(() => {})
   t.equal(readFileSync(log, 'utf8'), 'xx')
 })
+
+t.test(
+  'a rule of the package is warmed without an event, and a function of a user is left alone',
+  async (t) => {
+    const log = join(t.testdir({ log: '' }), 'log')
+    const noted = `import { appendFileSync } from 'node:fs'
+import { z } from 'zod'
+import { defineRule } from 'reward-gateway/contract'
+export default defineRule({
+  options: z.strictObject({}), truth: z.unknown(), range: [0, 1],
+  score() { appendFileSync(${JSON.stringify(log)}, 'x'); return 1 },
+})`
+    const events: FunctionEvent[] = []
+    const folder = mkdtempSync(join(tmpdir(), 'reward-gateway-warming-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    writeFileSync(join(folder, 'noted.mjs'), noted)
+    const host = await openWith([folder], { events: (event) => events.push(event) })
+    t.teardown(() => host.close())
+    const [own, users] = [await host.bind('exact-match', {}), await host.bind('noted', {})]
+    await host.warm(own)
+    await host.warm(users)
+    t.strictSame(events, [])
+    t.equal(readFileSync(log, 'utf8'), '')
+    t.equal(numberOf(await score(host, users, '')), 1)
+    t.equal(readFileSync(log, 'utf8'), 'x')
+    t.match(events, [{ type: 'call', name: 'noted' }])
+  },
+)

@@ -4,14 +4,16 @@ import { type ChunkMessage, packResults, unpackChunk } from '../chunk-message.ts
 import type { FunctionSource } from '../discover.ts'
 import type { JobResult } from '../job.ts'
 import type { Progress } from '../progress.ts'
+import { warmingCalls } from '../warming.ts'
 import { loader } from './load.ts'
 import { chunkRunner } from './run-chunk.ts'
+import { runJob } from './run-job.ts'
 
 const { progress, sources, used } = workerData as {
   progress: Progress
   sources: readonly FunctionSource[]
-  /** Functions that are loaded before any row comes. */
-  used: readonly string[]
+  /** Functions that are loaded and warmed before any row comes, with options. */
+  used: readonly (readonly [name: string, options: string])[]
 }
 const port = parentPort as MessagePort
 const functions = loader(sources)
@@ -31,5 +33,8 @@ port.on('message', (message: ChunkMessage) => {
   progress[0] = (progress[0] ?? 0) + 1
   void answer(message)
 })
-await Promise.all(used.map((name) => functions.load(name)))
+for (const [name, options] of used) {
+  const loaded = await functions.load(name)
+  for (const call of warmingCalls(name, options)) runJob(loaded, call)
+}
 port.postMessage('ready')
