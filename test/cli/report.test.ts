@@ -41,7 +41,7 @@ t.test('the HTML report has all figures, and text of a row is never executed', a
   t.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt;'))
   t.ok(page.includes("default-src 'none'; style-src 'unsafe-inline'"))
   const known =
-    /^<(?:html|head|meta|title|style|body|h[12]|p|code|div|figure|figcaption|table|thead|tbody|tr|th|td|svg|g|path|rect|text|tspan|defs|clipPath|linearGradient|stop|line|circle|polygon|polyline)\b/
+    /^<(?:html|head|meta|title|style|body|main|h[12]|p|code|div|figure|figcaption|table|thead|tbody|tr|th|td|svg|g|path|rect|text|tspan|defs|clipPath|linearGradient|stop|line|circle|polygon|polyline)\b/
   t.strictSame(
     (page.match(/<[a-z][^>]*>/gi) ?? []).filter((tag) => !known.test(tag)),
     [],
@@ -194,4 +194,25 @@ t.test('a report says what the last reward of each step waited for', async (t) =
     table.stdout,
     /What the last reward of a step waited for\n[\s\S]*\| one \| line \| judge \| 2 \| 18\.0 \| 72\.00 % \| 10\.0 \| 1 \|/,
   )
+})
+
+t.test('a judge that says the same of every answer it was asked about stands out (M43)', async (t) => {
+  const file = join(t.testdir(), 'scored.jsonl')
+  const lineOf = (at: number): string => {
+    // The guard answers empty responses in place of the judge.
+    const isRefused = at % 10 === 0
+    const judge = { status: 'scored', score: isRefused ? 0 : 1, flags: isRefused ? ['refused'] : [] }
+    const rule = { status: 'scored', score: at % 2, flags: [] }
+    return JSON.stringify({ id: `${at}`, reward: at % 2, valid: true, terms: { rule, judge }, sample: {} })
+  }
+  const standing = async (rows: number): Promise<string> => {
+    writeFileSync(file, Array.from({ length: rows }, (_, at) => lineOf(at)).join('\n'))
+    const { stdout } = await runCommand(['report', file, '--format', 'md'])
+    return stdout
+  }
+  t.match(
+    await standing(120),
+    /: judge \| sd of a term \| 0: each of 108 scores is 1\.0000 \| a constant score/,
+  )
+  t.notMatch(await standing(105), /sd of a term/, '94 verdicts are too few')
 })

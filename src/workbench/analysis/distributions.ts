@@ -12,6 +12,8 @@ export interface Distribution {
   readonly min: number | null
   readonly median: number | null
   readonly max: number | null
+  /** If every score is the same: that score, and how many there are. Scores that the guard gave in place of a judge do not count. */
+  readonly constant: { readonly score: number; readonly scores: number } | null
   /** Counts in equal bins over `range`. All files have the same range. */
   readonly histogram: readonly number[]
   readonly range: readonly [low: number, high: number] | null
@@ -28,7 +30,7 @@ export const rewardDistributions = (connection: DuckDBConnection): Promise<reado
   distributions(
     connection,
     `(SELECT file, place, 0 AS position, 'reward' AS name, CASE WHEN valid THEN 'scored' ELSE 'failed' END AS status,
-      reward AS score FROM scored)`,
+      reward AS score, true AS asked FROM scored)`,
   )
 
 async function distributions(
@@ -41,7 +43,8 @@ async function distributions(
       ranges AS (SELECT name, min(score) AS low, max(score) AS high FROM scores GROUP BY name),
       figures AS (SELECT file, name, min(position) AS position, count(score)::DOUBLE AS scored,
         count_if(status = 'failed')::DOUBLE AS failed, avg(score) AS mean, stddev_pop(score) AS deviation,
-        min(score) AS least, median(score) AS median, max(score) AS most FROM scores GROUP BY file, name),
+        min(score) AS least, median(score) AS median, max(score) AS most, count(score) FILTER (asked)::DOUBLE AS asked,
+        min(score) FILTER (asked) AS least_asked, max(score) FILTER (asked) AS most_asked FROM scores GROUP BY file, name),
       bins AS (SELECT file, s.name, count(*)::DOUBLE AS n,
         CASE WHEN high > low THEN least(${binCount - 1}, floor(${binCount} * (score - low) / (high - low)))::INT ELSE 0 END AS bin
         FROM scores s JOIN ranges r ON s.name = r.name WHERE score IS NOT NULL GROUP BY ALL)
@@ -51,6 +54,7 @@ async function distributions(
   return rows.map((row) => {
     const bins = JSON.parse(String(row.bins ?? '{}')) as Readonly<Record<string, number>>
     const [low, high] = [finite(row.low), finite(row.high)]
+    const only = finite(row.least_asked)
     return {
       file: Number(row.file),
       name: String(row.name),
@@ -61,6 +65,8 @@ async function distributions(
       min: finite(row.least),
       median: finite(row.median),
       max: finite(row.most),
+      constant:
+        only !== null && only === finite(row.most_asked) ? { score: only, scores: Number(row.asked) } : null,
       histogram: Array.from({ length: binCount }, (_, bin) => bins[bin] ?? 0),
       range: low === null || high === null ? null : [low, high],
     }

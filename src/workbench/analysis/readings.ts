@@ -55,13 +55,13 @@ function analysisReadings({
           ]
         : [],
     ),
-    ...terms.flatMap(({ file, name, scored, min, max }) =>
-      min !== null && min === max && scored >= leastScores
+    ...terms.flatMap(({ file, name, constant }) =>
+      constant !== null && constant.scores >= leastScores
         ? [
             {
               where: place(file, name),
               figure: 'sd of a term',
-              value: `0: each of ${scored} scores is ${fixed(min, 4)}`,
+              value: `0: each of ${constant.scores} scores is ${fixed(constant.score, 4)}`,
               advice:
                 'a constant score cannot rank answers: if this is a judge, read its questions and replies',
             },

@@ -50,7 +50,7 @@ export async function loadScored(
     length BIGINT, step BIGINT, solved BOOLEAN, status VARCHAR, turns BIGINT, calls BIGINT, malformed BIGINT, question VARCHAR,
     prompt VARCHAR, truth VARCHAR, response VARCHAR)`)
   await connection.run(
-    'CREATE TABLE term (file INTEGER, place BIGINT, position INTEGER, name VARCHAR, status VARCHAR, score DOUBLE)',
+    'CREATE TABLE term (file INTEGER, place BIGINT, position INTEGER, name VARCHAR, status VARCHAR, score DOUBLE, asked BOOLEAN)',
   )
   await connection.run(
     'CREATE TABLE waited (file INTEGER, run VARCHAR, step BIGINT, arrived DOUBLE, ended DOUBLE, spent JSON)',
@@ -99,7 +99,8 @@ async function loadFile(
   )
   await connection.run(
     `INSERT INTO term
-      SELECT $1, place, position, name, value->>'status', CASE WHEN isfinite((value->>'score')::DOUBLE) THEN (value->>'score')::DOUBLE END FROM (
+      SELECT $1, place, position, name, value->>'status', CASE WHEN isfinite((value->>'score')::DOUBLE) THEN (value->>'score')::DOUBLE END,
+        NOT coalesce(json_contains(value->'flags', '"refused"') OR json_contains(value->'flags', '"no_call"'), false) FROM (
         SELECT place, unnest(range(len(names))) AS position, unnest(names) AS name,
           unnest([json_extract(terms, '$."' || replace(n, '"', '\\"') || '"') FOR n IN names]) AS value
         FROM (SELECT place, terms, json_keys(terms) AS names FROM raw WHERE json_type(terms) = 'OBJECT')

@@ -18,15 +18,17 @@ export async function renderReport(report: Report, format: ReportFormat): Promis
   return format === 'svg' ? sheet : pngOf(sheet)
 }
 
-const pageStyle = `:root{color-scheme:light}
-body{font:15px/1.5 system-ui,Arial,Helvetica,sans-serif;color:#222;background:#fff;max-width:1440px;margin:0 auto;padding:16px}
+/** Plots are drawn for a light ground and keep it in a dark theme. */
+const pageStyle = `:root{color-scheme:light dark}
+body{font:15px/1.5 system-ui,Arial,Helvetica,sans-serif;color:#222;color:light-dark(#222,#e7e7ea);background:#fff;background:light-dark(#fff,#16171a);max-width:1440px;margin:0 auto;padding:16px}
 h1{font-size:24px}h2{font-size:18px;margin:28px 0 8px}p{margin:6px 0}
 .plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,560px),1fr));gap:16px}
-figure{margin:0;border:1px solid #ddd;border-radius:6px;padding:8px;min-width:0}figure.wide{grid-column:1/-1}
+figure{margin:0;border:1px solid #ddd;border-radius:6px;padding:8px;min-width:0;color:#222;background:#fff}figure.wide{grid-column:1/-1}
 figure svg{display:block;max-width:100%;height:auto;margin:auto}figcaption{font-size:13px;color:#555}
 .table{overflow-x:auto}table{border-collapse:collapse;font-size:14px}
-th,td{border-bottom:1px solid #ddd;padding:4px 10px;text-align:left;unicode-bidi:isolate;overflow-wrap:anywhere;max-width:60ch;vertical-align:top}
-th{background:#f4f5f7}th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}`
+p,code{overflow-wrap:anywhere}
+th,td{border-bottom:1px solid #8884;padding:4px 10px;text-align:left;unicode-bidi:isolate;overflow-wrap:anywhere;min-width:14ch;max-width:60ch;vertical-align:top}
+th{background:#8882}th.n,td.n{min-width:0}th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}`
 
 /** A self-contained page without scripts or links. Its content security policy forbids both. */
 function htmlOf(report: Report, drawings: readonly RenderedChart[]): string {
@@ -41,6 +43,7 @@ function htmlOf(report: Report, drawings: readonly RenderedChart[]): string {
 <style>${pageStyle}</style>
 </head>
 <body>
+<main>
 <h1>${escapedHtml(title)}</h1>
 <p>${files.length === 1 ? 'File' : 'Files'}: ${files.map((file) => `<code>${escapedHtml(file)}</code>`).join(', ')}</p>
 ${htmlReadings(readings)}
@@ -49,6 +52,7 @@ ${htmlReadings(readings)}
 ${drawings.map(figureOf).join('\n')}
 </div>
 ${tables.map(htmlTable).join('\n')}
+</main>
 </body>
 </html>
 `

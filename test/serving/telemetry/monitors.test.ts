@@ -32,11 +32,13 @@ interface Row {
   readonly scores: readonly number[] | null
   readonly reward?: number
   readonly spread?: number
+  /** The guard scored it in place of the judges. */
+  readonly isRefused?: boolean
 }
 
 const names = ['rule', 'a', 'b']
 
-function outcomeOf({ scores, reward, spread = 0 }: Row): Outcome {
+function outcomeOf({ scores, reward, spread = 0, isRefused = false }: Row): Outcome {
   if (!scores) {
     const failure = { kind: 'judge_timeout', retryable: true, detail: '' } as const
     return { id: '', terms: [], flags: [], valid: false, failure, substitute: null }
@@ -46,7 +48,7 @@ function outcomeOf({ scores, reward, spread = 0 }: Row): Outcome {
       name: names[at] ?? '',
       weight: 1,
       status: 'scored',
-      score: { value },
+      score: { value, ...(isRefused && at > 0 && { flags: ['refused'] }) },
       draws: spread > 0 ? 2 : 1,
       spread,
       contribution: null,
@@ -277,6 +279,20 @@ t.test(
     monitors.done(done([{ scores: [0, 0.6, 0.7] }]))
     t.match(standing(), { value: 0, standing: 'ok' }, 'a rule may be constant')
     t.strictSame(constant(), ['rule'])
+  },
+)
+
+t.test(
+  'answers that the guard refused do not hide a constant judge, and do not make one (M43)',
+  async (t) => {
+    const { monitors, stats } = watch()
+    const rows = (count: number, row: Row) => monitors.done(done(Array.from({ length: count }, () => row)))
+    const standing = () => stats().figures.constant_judges_ratio
+    rows(400, { scores: [0, 0, 0], isRefused: true })
+    rows(255, { scores: [0, 1, 1] })
+    t.match(standing(), { value: 0, standing: 'ok' }, '255 verdicts are too few')
+    rows(1, { scores: [0, 1, 0.5] })
+    t.match(standing(), { value: 0.5, standing: 'high' })
   },
 )
 

@@ -1,4 +1,4 @@
-import type { FailureKind, Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
+import type { FailureKind, Outcome, Sample, Score, Unreadable } from '../../../core/sample/sample.ts'
 import { repeatedSubstringShare } from '../../../core/statistics/repeated-share.ts'
 import { binaryEntropy, spreadOf } from '../../../core/statistics/summary.ts'
 import type { RequestDone } from '../../../scoring/engine/events.ts'
@@ -11,6 +11,8 @@ export interface Mean {
 
 /** The scores of one step of a reward. */
 interface Scores extends Mean {
+  /** Scores without those that the guard gave in place of a judge; `low` and `high` are theirs. */
+  asked: number
   low: number
   high: number
   /** Whether the scores are verdicts of a model, which should vary. */
@@ -80,14 +82,17 @@ function tenth(counts: number[], value: number, high: number): void {
 function termScores({ terms }: StepStats, name: string, isJudge: boolean): Scores {
   let scores = terms.get(name)
   if (!scores) {
-    scores = { ...noMean(), low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, isJudge }
+    scores = { ...noMean(), asked: 0, low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, isJudge }
     terms.set(name, scores)
   }
   return scores
 }
 
-function observeScore(scores: Scores, value: number): void {
+function observeScore(scores: Scores, { value, flags }: Score): void {
   observe(scores, value)
+  // A judge that was not asked did not distinguish anything.
+  if (flags?.includes('refused') || flags?.includes('no_call')) return
+  scores.asked += 1
   if (value < scores.low) scores.low = value
   if (value > scores.high) scores.high = value
 }
@@ -96,7 +101,7 @@ function observeScore(scores: Scores, value: number): void {
 const minScores = 256
 
 /** Whether there are many scores and all are the same, so that they do not distinguish answers. */
-export const isConstant = ({ n, low, high }: Scores): boolean => n >= minScores && low === high
+export const isConstant = ({ asked, low, high }: Scores): boolean => asked >= minScores && low === high
 
 const means = ['reward', 'variance', 'entropy', 'repeated', 'ruleAgainstJudge', 'judgeAgainstJudge'] as const
 const counts = ['rows', 'flatGroups', 'members', 'duplicates'] as const
@@ -112,6 +117,7 @@ export function addStats(stats: StepStats, more: StepStats): void {
   for (const [name, scores] of more.terms) {
     const own = termScores(stats, name, scores.isJudge)
     addMean(own, scores)
+    own.asked += scores.asked
     own.low = Math.min(own.low, scores.low)
     own.high = Math.max(own.high, scores.high)
   }
@@ -149,7 +155,7 @@ export function countRow(
   else stats.invalid.set(outcome.failure.kind, (stats.invalid.get(outcome.failure.kind) ?? 0) + 1)
   for (const term of outcome.terms) {
     if (term.status !== 'scored') continue
-    observeScore(termScores(stats, term.name, scaling.asked.has(term.name)), term.score.value)
+    observeScore(termScores(stats, term.name, scaling.asked.has(term.name)), term.score)
     // A population's standard deviation is at most half of the range.
     if (term.draws > 1)
       observe(stats.judgeAgainstJudge, Math.min(1, (2 * term.spread) / (scaling.widths.get(term.name) ?? 1)))
