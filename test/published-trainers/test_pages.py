@@ -132,6 +132,17 @@ def test_llama_factory_reads_its_config() -> None:
     assert (arguments.stage, arguments.reward_model_type) == ("ppo", "api")
 
 
+def test_axolotl_loads_a_function_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.version_info < (3, 12):
+        pytest.skip("axolotl needs Python 3.12")
+    absent("axolotl_contribs_lgpl", "axolotl_contribs_mit", "addict")
+    (tmp_path / "rewards.py").write_text(blocks("axolotl", "python")[0])
+    monkeypatch.syspath_prepend(tmp_path)
+    (name,) = yaml.safe_load(blocks("axolotl", "yaml")[0])["trl"]["reward_funcs"]
+    strategy = importlib.import_module("axolotl.core.trainers.grpo").GRPOStrategy
+    assert strategy.get_reward_func(name) is sys.modules["rewards"].math
+
+
 def test_axolotl_reads_its_config() -> None:
     if sys.version_info < (3, 12):
         pytest.skip("axolotl needs Python 3.12")
@@ -139,7 +150,7 @@ def test_axolotl_reads_its_config() -> None:
     empty("axolotl.utils.logging")
     sys.modules["axolotl.utils.logging"].get_logger = __import__("logging").getLogger  # type: ignore[attr-defined]
     arguments = published("axolotl.integrations.nemo_gym.args", "axolotl.integrations.nemo_gym").NemoGymArgs
-    given = yaml.safe_load(blocks("axolotl", "yaml")[0])
+    given = yaml.safe_load(blocks("axolotl", "yaml")[1])
     assert given.pop("plugins") == ["axolotl.integrations.nemo_gym.NemoGymPlugin"]
     assert set(given) <= set(arguments.model_fields)
     assert arguments(**given).nemo_gym_auto_start is False
