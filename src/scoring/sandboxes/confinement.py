@@ -388,6 +388,7 @@ def confine(wanted, probe, files, own_fds):
                 missing.append(f"no namespaces ({error})")
             else:
                 confinement = Confinement("namespaces", own_bytes, files)
+                missing += ["no Landlock"] if confinement.rules is None else []
                 return confinement, probe(confinement), missing
         confinement = Confinement("landlock", own_bytes, files)
         if confinement.rules is None:

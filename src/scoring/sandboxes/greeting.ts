@@ -9,7 +9,7 @@ export function checkLevel({ level, missing, open }: Greeting): void {
   const why = level === 'none' ? missing.join('; ') : `a confined program ${open.join(', ')}`
   throw new GatewayError(
     'RG_CONFIG_INVALID',
-    `programs cannot be confined on this machine: ${why}. Run the gateway on Linux 5.13 or later with Landlock, or write isolation: unconfined if you trust the programs`,
+    `programs cannot be confined on this machine: ${why}. Run the gateway on Linux 5.13 or later with Landlock, let servers run them (backend: reward-gateway), or write isolation: unconfined if you trust the programs`,
   )
 }
 
@@ -28,7 +28,10 @@ export function checkLanguages({ absent }: Greeting): void {
 /** How programs are confined, in words. */
 export function confinementText({ level, open, missing, python, languages }: Greeting): string {
   const how = {
-    namespaces: 'programs run in namespaces of their own, with Landlock and seccomp',
+    namespaces:
+      missing.length === 0
+        ? 'programs run in namespaces of their own, with Landlock and seccomp'
+        : `programs run in namespaces of their own, with seccomp (${missing.join('; ')})`,
     landlock: `programs run with Landlock and seccomp (${missing.join('; ')})`,
     none: 'PROGRAMS ARE NOT CONFINED: they may do what the user of the gateway may',
   }[level]

@@ -360,6 +360,31 @@ t.test("under a container's profile, Landlock and seccomp confine alone", { skip
   t.ok((await only(sandbox, 'print(1)', { stdin: '', expected: { stdout: '1' } })).passed, 'others run')
 })
 
+t.test('without Landlock, namespaces and seccomp confine alone', { skip }, async (t) => {
+  const withoutLandlock = inContainer.replace(
+    /^refused = .*$/m,
+    'refused = [(call, call) for call in (444, 445, 446)]',
+  )
+  const folder = t.testdir({ python3: withoutLandlock })
+  chmodSync(join(folder, 'python3'), 0o755)
+  const sandbox = open({ python: join(folder, 'python3') })
+  const refusal = await sandbox.open().catch((error: GatewayError) => error)
+  if (refusal instanceof GatewayError) {
+    t.match(refusal, { code: 'RG_CONFIG_INVALID', message: /no namespaces/ })
+    t.comment('level namespaces is absent: this machine lets nobody make them')
+    return
+  }
+  t.match(refusal, {
+    isConfined: true,
+    text: /^programs run in namespaces of their own, with seccomp \(no Landlock/,
+  })
+  for (const [what, program] of Object.entries(escapes)) {
+    const { passed } = await only(sandbox, program, { stdin: '', expected: { stdout: 'escaped' } })
+    t.equal(passed, false, what)
+  }
+  t.ok((await only(sandbox, 'print(1)', { stdin: '', expected: { stdout: '1' } })).passed, 'others run')
+})
+
 /** Reaches what it must not and prints the word, in one of these ways. One source: it is compiled once. */
 const cppEscapes = `
   int way;
