@@ -1,5 +1,8 @@
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
+import { appendFileSync, cpSync, renameSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { startSimulatedServer } from '../../src/simulator/server.ts'
@@ -47,18 +50,22 @@ t.test('two replicas behind one address', async (t) => {
   })
   t.teardown(() => judge.close())
   const model = { model: 'm', instances: [judge.url], cache: 'never', health: { interval_s: 0 } }
-  const folder = t.testdir({
-    // HAProxy asks twice a second and believes the second no.
-    'gateway.json': JSON.stringify({ models: { judge: model }, shutdown: { pre_stop_s: 2 } }),
+  // HAProxy asks twice a second and believes the second no.
+  const settings = { models: { judge: model }, shutdown: { pre_stop_s: 2 } }
+  const configsOf = (name: string) => ({
+    'gateway.json': JSON.stringify({ ...settings, queue: { folder: `../queue-${name}` } }),
     'judged.json': JSON.stringify({ steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] }),
     'ranked.json': JSON.stringify({
       group: { wait_s: 60 },
       steps: [{ name: 'rank', function: 'rank-rule' }],
     }),
   })
+  const folder = t.testdir({ a: configsOf('a'), b: configsOf('b') })
   const ports = await freePorts(2)
-  const args = ['--config', folder, '--reward-functions', fixtureFunctions]
-  const replicas = ports.map((port) => new Replica(t, port, args))
+  const replicas = ports.map((port, at) => {
+    const config = join(folder, at === 0 ? 'a' : 'b')
+    return new Replica(t, port, ['--config', config, '--reward-functions', fixtureFunctions])
+  })
   await Promise.all(replicas.map((replica) => replica.start()))
   const proxies = [await startBalancer(t, ports)]
   if (!withoutHaproxy) proxies.push(await startHaproxy(t, ports))
@@ -141,5 +148,67 @@ t.test('two replicas behind one address', async (t) => {
     await replicas[0]?.kill()
     for (const answer of await Promise.all(answers)) t.match(answer, /^HTTP\/1\.1 200 .*"reward":1,/s)
   })
+  await t.test(
+    'a run of the queue stays at one, and moves with its folder',
+    { skip: withoutHaproxy },
+    async (t) => {
+      await replicas[0]?.start()
+      let haproxy = proxies[1] ?? ''
+      const put = async (run: string, uid: string, size: number) => {
+        const sample = { response: uid, group_id: 'g', group_size: size }
+        const reply = await fetch(`${haproxy}/v1/runs/${run}/rollouts/${uid}`, {
+          method: 'PUT',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ reward: 'ranked', sample }),
+        })
+        await reply.arrayBuffer()
+        return { status: reply.status, replica: reply.headers.get('x-reward-gateway-replica') }
+      }
+      const read = async (run: string, after: string) => {
+        const reply = await fetch(`${haproxy}/v1/runs/${run}/rewards?wait_s=20&after=${after}`)
+        // biome-ignore lint/suspicious/noExplicitAny: a reply
+        return { replica: reply.headers.get('x-reward-gateway-replica'), json: (await reply.json()) as any }
+      }
+      const runs = Array.from({ length: 12 }, (_, k) => `step:${k}`)
+      const homes = new Map<string, string | null>()
+      const cursors = new Map<string, string>()
+      for (const run of runs) {
+        const [one, two] = [await put(run, 'a', 2), await put(encodeURIComponent(run), 'b', 2)]
+        t.strictSame([one.status, two.status], [202, 202])
+        const { json, replica } = await read(run, '')
+        t.strictSame([one.replica, two.replica], [replica, replica], run)
+        t.equal(json.results.length, 2)
+        homes.set(run, replica)
+        cursors.set(run, json.cursor)
+        // The first of a group that is not complete.
+        await put(run, 'c', 2)
+      }
+      t.equal(new Set(homes.values()).size, 2, 'runs are spread over both')
+
+      const [first, second] = replicas as [Replica, Replica]
+      t.equal(await first.stop(), 0)
+      const [own = ''] = runs.filter((run) => homes.get(run) === 'gateway-0')
+      t.equal((await put(own, 'd', 2)).status, 503, 'nobody else answers for a run while its replica is away')
+      t.equal(await second.stop(), 0)
+      const name = `run-${hash('sha256', own).slice(0, 32)}`
+      renameSync(join(folder, 'queue-a', name), join(folder, 'queue-b', name))
+      const balancer = join(folder, 'haproxy')
+      cpSync('docker/haproxy', balancer, { recursive: true })
+      appendFileSync(join(balancer, 'runs.map'), `${own} gateway-1\n`)
+      await Promise.all([first.start(), second.start()])
+      haproxy = await startHaproxy(t, ports, balancer)
+      for (const run of runs) {
+        const home = run === own ? 'gateway-1' : homes.get(run)
+        t.strictSame(await put(run, 'd', 2), { status: 202, replica: home }, run)
+        const { json, replica } = await read(run, cursors.get(run) ?? '')
+        t.equal(replica, home)
+        t.strictSame(
+          json.results.map(({ uid, state }: { uid: string; state: string }) => `${uid} ${state}`).sort(),
+          ['c scored', 'd scored'],
+          'the cursor goes on, and what waited is scored',
+        )
+      }
+    },
+  )
   await Promise.all(replicas.map((replica) => replica.stop()))
 })

@@ -87,12 +87,16 @@ function pipe(answer: IncomingMessage, response: ServerResponse): void {
   answer.pipe(response)
 }
 
-/** The real HAProxy with the config of docker/, before two replicas. */
-export async function startHaproxy(t: Test, ports: readonly number[]): Promise<string> {
+/** The real HAProxy with the config of docker/, before two replicas. `folder`: a copy of docker/haproxy. */
+export async function startHaproxy(
+  t: Test,
+  ports: readonly number[],
+  folder = 'docker/haproxy',
+): Promise<string> {
   const port = await freePort()
   const [first, second] = ports.map((replica) => `127.0.0.1:${replica}`)
   const env = { ...process.env, BIND: `127.0.0.1:${port}`, GATEWAY_0: first, GATEWAY_1: second }
-  const child = spawn('haproxy', ['-db', '-f', 'docker/haproxy/haproxy.cfg'], { env, stdio: 'ignore' })
+  const child = spawn('haproxy', ['-db', '-f', `${folder}/haproxy.cfg`], { env, stdio: 'ignore' })
   t.teardown(() => child.kill('SIGKILL'))
   const url = `http://127.0.0.1:${port}`
   for (;;) {
