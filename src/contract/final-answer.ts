@@ -38,11 +38,10 @@ export function finalAnswer(
 ): FinalAnswer {
   const { prompt, response, turns } = sample
   if (typeof prompt !== 'string' || turns) return answerIn(sample, thinking)
-  if (latest?.response === response && latest.prompt === prompt && latest.thinking === thinking)
-    return latest.answer
-  const answer = answerIn(sample, thinking)
-  latest = { prompt, response, thinking, answer }
-  return answer
+  if (latest?.response !== response || latest.prompt !== prompt || latest.thinking !== thinking)
+    latest = { prompt, response, thinking, answer: answerIn(sample, thinking) }
+  // Its own list: a caller may add to it.
+  return { text: latest.answer.text, flags: [...latest.answer.flags] }
 }
 
 /** A judge's question asks four times: whether there is an answer, whether it is blank, for its text and for its flags. */

@@ -71,6 +71,19 @@ t.test('thinking that the chat template opened and that never ends is no answer'
   t.strictSame(of('6 * 7</think>42', 'q', 'opened'), ['42', unseen])
 })
 
+t.test(
+  'asking again, in another way or after a caller has changed its answer, gives what the sample says',
+  async (t) => {
+    const sample = { prompt: 'q', response: 'a</think>42' }
+    ;(finalAnswer(sample).flags as string[]).push('x')
+    t.strictSame(finalAnswer(sample), { text: '42', flags: [unseen] })
+    t.strictSame(finalAnswer({ ...sample, response: 'a</think>43' }).text, '43')
+    t.strictSame(of('42', 'q', 'opened'), none)
+    t.strictSame(of('42', 'q'), ['42'])
+    t.strictSame(of('42', 'q <think>'), none)
+  },
+)
+
 t.test('reasoning that the trainer sent apart leaves the whole response as the answer', async (t) => {
   const turns = (content: string) => [{ role: 'assistant', content, reasoning: 'a' }]
   const answer = (response: string) => finalAnswer({ prompt: 'q', response, turns: turns(response) })
@@ -95,7 +108,9 @@ t.test('whatever surrounds it, thinking is never shown and an answer never lost 
 })
 
 t.test('hostile texts are read in linear time', async (t) => {
-  const read = (response: string) => void finalAnswer({ prompt: 'q', response })
+  let asked = 0
+  // Another prompt each time: the latest answer is kept.
+  const read = (response: string) => void finalAnswer({ prompt: `q${asked++}`, response })
   nearLinear(t, read)
   nearLinear(t, (text) => read(`</think>${text}<think>\`${text}`))
 })
