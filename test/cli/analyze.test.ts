@@ -301,7 +301,10 @@ t.test('explain', async (t) => {
   })
 
   t.test('lists the rows of a request', async (t) => {
-    t.match(await explain('req.1'), /^req\.1:0 {2}1\nreq\.1:1 {2}0\nreq\.1:2 {2}rule_error\n$/)
+    t.equal(
+      await explain('req.1'),
+      'req.1:0  sample "s-0.5": 1 (rule 0.5, quality 1, again 0.5)\nreq.1:1  sample "s-0": 0 (rule 0, quality off: gate, again 0)\nreq.1:2  sample "s-throw": rule_error (rule rule_error, quality off: gate, again rule_error)\n',
+    )
   })
 })
 
@@ -311,6 +314,12 @@ t.test('explain says where it looked for a missing record', async (t) => {
     code: 2,
     stderr: /RG_INPUT_INVALID: .* has no record 'nowhere:0'/,
   })
+  writeFileSync(join(folder, 'gateway.yaml'), 'record: { folder: none }')
+  t.match(
+    await runCommand(['explain', 'nowhere:0', '--config', folder]),
+    { code: 2, stderr: /none has no record 'nowhere:0': .* is not written yet \(that takes a second\)/ },
+    'nothing has been scored yet',
+  )
   t.match(await runCommand(['explain', 'x:0']), {
     code: 2,
     stderr: /--records DIR or --config PATH is needed/,

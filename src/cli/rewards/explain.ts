@@ -28,21 +28,32 @@ from 0. Without colon and index, the recorded rows of the request are listed.`,
     const folder = values.records ?? (await configured(values.config, io))
     const rows = await readdir(folder)
       .then(() => findRecords(folder, id))
-      .catch((cause) => {
+      .catch((cause: NodeJS.ErrnoException) => {
+        // The gateway makes the folder with its first record, a moment after the first reply.
+        if (cause.code === 'ENOENT' && values.records === undefined) return []
         throw new GatewayError('RG_INPUT_INVALID', `${folder}: ${reasonOf(cause)}`, { cause })
       })
     const [row] = rows
     if (!row) {
       throw new GatewayError(
         'RG_INPUT_INVALID',
-        `${folder} has no record '${id}': it was not sampled, was dropped or deleted, or is not written yet`,
+        `${folder} has no record '${id}': it was not sampled, was dropped or deleted, or is not written yet (that takes a second)`,
       )
     }
     if (rows.length === 1 && row.id === id) io.stdout.write(`${hideSecrets(explainRecord(row).join('\n'))}\n`)
-    else for (const one of rows) io.stdout.write(`${one.id}  ${one.reward ?? one.failure?.kind}\n`)
+    else for (const one of rows) io.stdout.write(`${hideSecrets(listed(one))}\n`)
     return 0
   },
 })
+
+/** A row of a request in one line: the reward and each term's score, or why there is none. */
+function listed({ id, sample, reward, failure, terms }: RecordedRow): string {
+  const scores = terms.map(
+    ({ name, score, why, failure }) =>
+      `${name} ${score ?? failure?.kind ?? (why === null ? 'off' : `off: ${why}`)}`,
+  )
+  return `${id}  sample ${quoted(sample.id)}: ${reward ?? failure?.kind} (${scores.join(', ')})`
+}
 
 async function configured(config: string | undefined, io: Io): Promise<string> {
   const { configTexts, readConfigs } = await import('../../scoring/plan/configs.ts')
