@@ -25,6 +25,8 @@ export interface ObservedGateway extends Gateway {
   runs(reward?: string): readonly WatchedRun[]
   /** What the training steps of each run waited for. */
   stalls(): readonly RunStalls[]
+  /** `isAwaited`: rows of a run's training step have arrived and will be scored later, so that the step is not over. */
+  awaitRows(isAwaited: (run: string, step: number | null) => boolean): void
 }
 
 /** Options of a gateway; `events` may also listen to the record and the monitors. */
@@ -57,6 +59,9 @@ export async function openObservedGateway(options: ObservedOptions): Promise<Obs
   return Object.assign(gateway, {
     runs: (reward?: string) => monitors.runs(reward),
     stalls: () => stalls.runs(),
+    awaitRows: (isAwaited: Stalls['isAwaited']) => {
+      stalls.isAwaited = isAwaited
+    },
   })
 }
 

@@ -70,12 +70,17 @@ export class StepStalls {
   /** The step that was touched last comes last. */
   readonly #open = new Map<number | null, OpenStep>()
   readonly #closed: (stall: StepStall) => void
+  readonly #isAwaited: (step: number | null) => boolean
   /** The step that was touched last. */
   #newest: OpenStep | null = null
 
-  /** `closed` is called once for each step that is over. A step whose rows come again afterwards is closed again. */
-  constructor(closed: (stall: StepStall) => void) {
+  /**
+   * `closed` is called once for each step that is over. A step whose rows come again afterwards is closed again. `isAwaited`: rows of
+   * the step have arrived that are not in progress yet.
+   */
+  constructor(closed: (stall: StepStall) => void, isAwaited: (step: number | null) => boolean = () => false) {
     this.#closed = closed
+    this.#isAwaited = isAwaited
   }
 
   began(step: number | null, now: number): void {
@@ -96,7 +101,7 @@ export class StepStalls {
   closeQuiet(now: number): void {
     for (const [step, { inProgress, touched }] of this.#open) {
       if (now - touched < quietMs) return
-      if (inProgress === 0) this.#close(step)
+      if (inProgress === 0 && !this.#isAwaited(step)) this.#close(step)
     }
   }
 

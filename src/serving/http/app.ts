@@ -61,6 +61,8 @@ const idPattern = /^[\w.:-]{1,128}$/
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { gateway, metrics, bodyLimit, receiveMs = 60_000, clock = systemClock } = options
   const { guard } = gateway
+  const { queue = null } = options
+  if (queue) gateway.awaitRows((run, step) => queue.runs.get(run)?.state.steps.has(step) ?? false)
   const requests = guard.listeners('requests', metrics.requests)
   const app = Fastify({
     logger: options.logger ?? false,
@@ -122,7 +124,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const typed = app.withTypeProvider<ZodProvider>()
   scoreRoutes(typed, gateway, keyLimits)
   await trainerRoutes(typed, { gateway, limits: keyLimits, clock, repeated: requests.repeated })
-  runRoutes(typed, { gateway, queue: options.queue ?? null, limits: keyLimits, clock })
+  runRoutes(typed, { gateway, queue, limits: keyLimits, clock })
   rewardRoutes(typed, gateway)
   healthRoutes(typed, gateway, metrics)
   passThroughRoutes(typed, gateway)

@@ -7,7 +7,8 @@ import type { ReadFinal, ReadPartial } from '../queue/run-store.ts'
 
 /** Characters of results that are read at once; one may be longer. */
 const mostChars = 4 * 1024 * 1024
-const eventsAtOnce = 256
+/** The same of a stream, which may stay open unread: thousands of them must fit into memory. */
+const streamed = { chars: 128 * 1024, events: 256 }
 const keepAliveMs = 15_000
 
 /** What a reader has: the numbers of the last final and of the last early result. */
@@ -98,10 +99,10 @@ export class FinalReader {
   }
 
   /** The next results, at most `count`; none if there is none within `waitMs`. */
-  async next(after: Position, count: number, waitMs: number): Promise<News> {
+  async next(after: Position, count: number, waitMs: number, chars = mostChars): Promise<News> {
     const until = this.#clock.now() + waitMs
     for (;;) {
-      const news = await this.#now(after, count)
+      const news = await this.#now(after, count, chars)
       if (news) return news
       const left = until - this.#clock.now()
       if (left <= 0 || this.isOver) return { partials: [], finals: [], position: after }
@@ -109,13 +110,13 @@ export class FinalReader {
     }
   }
 
-  async #now(after: Position, count: number): Promise<News | null> {
+  async #now(after: Position, count: number, chars: number): Promise<News | null> {
     const store = this.#queue.runs.get(this.#run)
     if (!store) return null
     let { final, partial } = after
-    const partials = partial === null ? [] : await store.partialsAfter(partial, count, mostChars)
+    const partials = partial === null ? [] : await store.partialsAfter(partial, count, chars)
     const finals =
-      partials.length < count ? await store.finalsAfter(final, count - partials.length, mostChars) : []
+      partials.length < count ? await store.finalsAfter(final, count - partials.length, chars) : []
     if (partials.length === 0 && finals.length === 0) return null
     if (partial !== null) partial = partials.at(-1)?.number ?? partial
     final = finals.at(-1)?.seq ?? final
@@ -154,7 +155,7 @@ export function finalEvents(reader: FinalReader, from: Position, mayRead: () => 
     let after = from
     yield ': finals of the run\n\n'
     while (!reader.isOver && mayRead()) {
-      const news = await reader.next(after, eventsAtOnce, keepAliveMs)
+      const news = await reader.next(after, streamed.events, keepAliveMs, streamed.chars)
       if (news.partials.length + news.finals.length === 0) {
         if (!reader.isOver) yield ': alive\n\n'
         continue

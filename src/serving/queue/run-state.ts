@@ -128,6 +128,8 @@ export class RunState {
   readonly rollouts = new Map<string, Rollout>()
   /** Rollouts without a final. */
   readonly pending = new Set<Pending>()
+  /** Training step -> how many of `pending` are of it. null: those that name none. */
+  readonly steps = new Map<number | null, number>()
   /** Bytes of the bodies of `pending`. */
   pendingBytes = 0
   /** Segment -> bytes of records that still count. */
@@ -191,7 +193,7 @@ export class RunState {
     const pending: Pending = { head, place, bodyBytes, answers, partial, damage, isOver: false }
     Object.assign(rollout, { attempt, digest, older, pending })
     this.pending.add(pending)
-    this.pendingChanged(head, 1)
+    this.#changed(head, 1)
     this.pendingBytes += bodyBytes
     this.#count(place, 1)
     for (const one of answers.values()) this.#count(one, 1)
@@ -297,8 +299,16 @@ export class RunState {
     }
   }
 
+  #changed(head: AcceptHead, sign: 1 | -1): void {
+    const { step = null } = head
+    const count = (this.steps.get(step) ?? 0) + sign
+    if (count > 0) this.steps.set(step, count)
+    else this.steps.delete(step)
+    this.pendingChanged(head, sign)
+  }
+
   #forget(pending: Pending): void {
-    if (this.pending.delete(pending)) this.pendingChanged(pending.head, -1)
+    if (this.pending.delete(pending)) this.#changed(pending.head, -1)
     this.pendingBytes -= pending.bodyBytes
     this.#count(pending.place, -1)
     if (pending.partial) this.#count(pending.partial.place, -1)

@@ -38,6 +38,8 @@ export class Stalls implements Required<Pick<EngineEvents, 'began' | 'done'>> {
   /** The least recently used first. */
   readonly #runs = new Map<string, Watched>()
   #newest: Watched | null = null
+  /** Whether the queue has rollouts of a step that are not being scored: the step is not over then. */
+  isAwaited: (run: string, step: number | null) => boolean = () => false
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -81,7 +83,10 @@ export class Stalls implements Required<Pick<EngineEvents, 'began' | 'done'>> {
       this.#runs.delete(oldest[0])
     }
     const made: Watched = {
-      steps: new StepStalls((stall) => count(made, stall)),
+      steps: new StepStalls(
+        (stall) => count(made, stall),
+        (step) => this.isAwaited(run, step),
+      ),
       shares: new Map(),
       recent: [],
       last: now,

@@ -272,6 +272,23 @@ t.test('the critical path', async (t) => {
     t.strictSame(sharesOf('late'), { 'hung narrow': 20_000 })
   })
 
+  t.test('is that of one step, although its rows waited long in the queue', async (t) => {
+    const stepsOf = () => gateway.stalls().find(({ run }) => run === 'queued')?.steps ?? []
+    await send('quick', 'queued', 1)
+    gateway.awaitRows((run, step) => run === 'queued' && step === 1)
+    clock.advance(3 * quietMs)
+    t.strictSame(stepsOf(), [], 'the queue still has rows of it')
+    const last = send('narrow', 'queued', 1)
+    gateway.awaitRows(() => false)
+    await until(() => held.length > 0)
+    clock.advance(7000)
+    await answer()
+    await last
+    clock.advance(quietMs)
+    t.equal(stepsOf().length, 1)
+    t.strictSame(sharesOf('queued'), { 'answer narrow': 7000 })
+  })
+
   t.test('leaves out what nobody waited for, and steps of which rows still come', async (t) => {
     const gone = new AbortController()
     await send('quick', 'mixed', 1)
