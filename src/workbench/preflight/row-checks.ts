@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { nearestName } from '../../core/nearest-name.ts'
 import { promptText, type Sample } from '../../core/sample/sample.ts'
-import { rubricOf } from '../../grading/index.ts'
+import { holdsRubric, rubricOf } from '../../grading/index.ts'
 import type { Plan } from '../../scoring/plan/plan.ts'
 import { isObject } from '../dataset/row.ts'
 import type { KnownAnswers } from '../dataset/samples.ts'
@@ -157,9 +157,11 @@ export class DuplicateCheck {
 
   #truthOf({ groundTruth, extraInfo }: Sample): { readonly truth: string; readonly rubric: string } {
     const { graph = null, exact_answer: exact = null } = extraInfo
-    const own = this.#readsRubrics ? rubricOf({ groundTruth, extraInfo: {} }) : null
-    const isRubric = own !== null && !('problem' in own)
-    const rubric = this.#readsRubrics && !isRubric ? rubricOf({ groundTruth, extraInfo }) : own
+    if (!this.#readsRubrics) return { truth: hashOf([groundTruth, graph, exact]), rubric: '' }
+    const own = rubricOf({ groundTruth, extraInfo: {} })
+    // One that cannot be read is reported apart.
+    const isRubric = !('problem' in own) || holdsRubric(groundTruth)
+    const rubric = isRubric ? own : rubricOf({ groundTruth, extraInfo })
     return { truth: hashOf([isRubric ? null : groundTruth, graph, exact]), rubric: hashOf(rubric) }
   }
 }

@@ -418,6 +418,11 @@ t.test('a prompt may have two rubrics, which is odd, but not two ground truths',
   t.match(await named([inInfo(one), inInfo(two)]), ['odd-rubric 2'], 'a rubric of extra_info is compared too')
   t.match(await named([inInfo(one), inInfo(one)]), ['repeated-row 2'])
   t.match(await named([inInfo(one), inInfo(one, 'y')]), ['conflicting-rows 2'])
+  const misspelt = [{ text: 'a', wieght: 2 }]
+  t.match(await named([{ ground_truth: one }, { ground_truth: misspelt }]), [
+    'failing-question 2',
+    'odd-rubric 2',
+  ])
   const matched = [{ name: 'right', function: 'exact-match' }]
   t.match(await named([{ ground_truth: 'a' }, { ground_truth: 'b' }], matched), ['conflicting-rows 2'])
 })
