@@ -29,7 +29,9 @@ export async function installedVllm(): Promise<string> {
 }
 
 /** A folder with a tiny model of random weights; made anew, which takes seconds. */
-export async function tinyModel(kind: 'generate' | 'classify' | 'vision'): Promise<string> {
+export async function tinyModel(
+  kind: 'generate' | 'classify' | 'vision' | 'steps' | 'tokens',
+): Promise<string> {
   const folder = join(venv, 'models', `tiny-${kind}`)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })

@@ -12,11 +12,12 @@ import { attackVllm } from './attacks.ts'
 import { installedVllm, tinyModel } from './environment.ts'
 import { evaluateVllm } from './evaluate.ts'
 import { askAboutImages } from './images.ts'
+import { askPresets } from './presets.ts'
 import { startVllm } from './vllm-server.ts'
 
 t.setTimeout(3_600_000)
 // Without a plan, tap ends the file where it waits for something outside of a test.
-t.plan(9)
+t.plan(10)
 // Servers and sockets are left; tap has not set the exit code yet.
 t.teardown(() => process.exit(t.passing() ? 0 : 1))
 
@@ -234,9 +235,21 @@ await t.test('kill -9 of one of two servers under load loses no row', async (t) 
   for (const outcome of await outcomesOf(gateway, 'scored', rows.slice(0, 8))) t.ok(outcome.valid)
 })
 
-await t.test('a judge that sees images is shown those of the question', async (t) => {
-  // Four servers at once take 12 GB.
+await t.test('the presets are asked and read as their kinds of models answer', async (t) => {
+  await askPresets(t, 'generate', { url: one.url, model: 'tiny-judge' })
+  await askPresets(t, 'classify', { url: pooling.url, model: 'tiny-scalar' })
   await Promise.all([one, two, pooling].map((server) => server.kill()))
+  // vLLM looks for the mark of Qwen's own tokenizer; the tiny one has it at another place.
+  const marks = ['--pooler-config', '{"pooling_type":"STEP","step_tag_id":7}']
+  for (const kind of ['steps', 'tokens'] as const) {
+    const args = ['--runner', 'pooling', ...(kind === 'steps' ? marks : [])]
+    const server = await startVllm(program, `tiny-${kind}`, await tinyModel(kind), args)
+    await askPresets(t, kind, { url: server.url, model: `tiny-${kind}` })
+    await server.kill()
+  }
+})
+
+await t.test('a judge that sees images is shown those of the question', async (t) => {
   const seeing = await startVllm(program, 'tiny-vision', await tinyModel('vision'))
   await askAboutImages(t, seeing.url, 'tiny-vision')
   await seeing.kill()
