@@ -345,7 +345,16 @@ t.test('text of a policy is shown literally and executes nothing', async (t) => 
   await scene.score({
     reward: 'gsm8k',
     run: '<img src=x onerror=alert(1)>',
-    samples: [...attackRows.map(({ sample }) => sample), attackRollout],
+    samples: [
+      ...attackRows.map(({ sample }) => sample),
+      attackRollout,
+      {
+        id: `long-${'y'.repeat(500_000)}`,
+        group_id: `attack${'g'.repeat(500_000)}`,
+        response: '#### 1',
+        ground_truth: '1',
+      },
+    ],
   })
   scene.advance(1000)
   for (const { sample, shown } of attackRows) {
@@ -362,6 +371,9 @@ t.test('text of a policy is shown literally and executes nothing', async (t) => 
     t.equal(await overflow(page), 0, `${id} does not widen the page`)
     t.notMatch(text, /[^\P{Cc}\n\t]|\p{Cf}/u, `${id}: no unseen sign is left`)
   }
+  await page.getByRole('link', { name: /Sample long-y/ }).click()
+  await page.getByRole('heading', { level: 2, name: /^long-y{195} \[…, 20/ }).waitFor()
+  t.equal(await overflow(page), 0, 'a long id does not widen the page')
   await page.getByRole('link', { name: /Sample rollout/ }).click()
   const detail = page.getByRole('region', { name: 'Sample' })
   await detail.getByRole('region', { name: 'Rollout, turn 3', exact: true }).waitFor()

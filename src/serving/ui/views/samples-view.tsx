@@ -190,7 +190,7 @@ function SampleDetail({ id }: { readonly id: string }) {
   return (
     <section class="panel detail" aria-label="Sample" ref={panel} tabIndex={-1}>
       <div class="panel-head spread">
-        <h2>{row ? <Text of={row.sample.id} /> : 'Sample'}</h2>
+        <h2>{row ? <Text of={shortName(row.sample.id)} /> : 'Sample'}</h2>
         <a class="close" href={addressOf('samples')} aria-label="Close">
           ×
         </a>
@@ -274,6 +274,14 @@ function Whole({ row }: { readonly row: RowDetail }) {
   )
 }
 
+/** Characters of an id that stand above the reward. */
+const longestName = 200
+
+const shortName = (name: string): string =>
+  name.length <= longestName
+    ? name
+    : `${name.slice(0, longestName)} […, ${counted(name.length, 'character')}]`
+
 function Facts({ row }: { readonly row: RowDetail }) {
   const { status, tokens, policy_version: version, environment, counts } = row.sample
   const facts: [string, string | null][] = [
@@ -306,7 +314,7 @@ function Facts({ row }: { readonly row: RowDetail }) {
           <div>
             <dt>{name}</dt>
             <dd>
-              <Text of={value} />
+              <Text of={shortName(value)} />
             </dd>
           </div>
         ),
