@@ -15,7 +15,7 @@ RUN = "trainer"
 @contextmanager
 def queued(folder: Path, judge_s: float) -> Iterator[Served]:
     """The reward `judged` is 1.5 for a right answer and 0.5 for another: the judge says yes to all. Adapters find it by
-    the environment, which is set meanwhile."""
+    the environment, which is set meanwhile. `ruled` is the rule alone, 1 or 0."""
     command = ["node", str(ROOT / "dist/src/cli/main.js"), "simulate", "--model", "judge"]
     command += ["--policy", "constant", "--constant", "1"]
     command += ["--max-num-seqs", "8192", "--latency-median-ms", str(judge_s * 1000)]
@@ -28,6 +28,7 @@ def queued(folder: Path, judge_s: float) -> Iterator[Served]:
     configs = {
         "gateway": {"queue": {"folder": "../queue"}, "models": {"judge": {**model, "hedge": {"budget": 0}}}},
         "judged": {"steps": [rule, asked]},
+        "ruled": {"steps": [rule]},
     }
     (folder / "configs").mkdir()
     for name, config in configs.items():

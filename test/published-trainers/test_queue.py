@@ -209,25 +209,27 @@ def test_the_executor_of_areal_awaits_the_queue(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("settings", ["function", "manager"])
 def test_the_reward_loop_of_verl_awaits_the_queue(settings: str, tmp_path: Path, tokenizer_folder: Path) -> None:
-    import ray
+    """Its worker, asked for each trajectory as an agent loop asks; test_verl.py has the actors of Ray. The function
+    gets no prompt for a judge."""
+    from hydra import compose, initialize_config_module
+    from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
 
-    from test_verl import FUNCTION, MANAGER, reward_loop, rollouts
+    from test_verl import FUNCTION, MANAGER, rollouts
 
-    rows = 64
+    chosen, reward, least = (FUNCTION, "ruled", 0.0) if settings == "function" else (MANAGER, "judged", 0.5)
+
+    async def scored(url: str) -> list[float]:
+        own = [one.format(url=url, reward=reward) for one in chosen]
+        with initialize_config_module("verl.trainer.config", version_base=None):
+            config = compose("ppo_trainer", [f"actor_rollout_ref.model.path={tokenizer_folder}", *own])
+        worker = RewardLoopWorker(config)
+        data = rollouts([str(n % 3) for n in range(256)], "1")
+        found = await asyncio.gather(*(worker.compute_score(data[n : n + 1]) for n in range(256)))
+        return [one["reward_score"] for one in found]
+
     with queued(tmp_path, 1) as served:
-        # The workers inherit the environment.
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-        try:
-            loop = reward_loop(FUNCTION if settings == "function" else MANAGER, served.url, tokenizer_folder, "judged")
-            data = rollouts([str(n % 3) for n in range(rows)], "1")
-            # As an agent loop asks, trajectory by trajectory.
-            workers = loop.reward_loop_worker_handles
-            asked = [workers[n % len(workers)].compute_score.remote(data[n : n + 1]) for n in range(rows)]
-            found = [one["reward_score"] for one in ray.get(asked, timeout=60)]
-        finally:
-            ray.shutdown()
-        assert [reward >= 1 for reward in found] == [n % 3 == 1 for n in range(rows)]
-        assert len(finals_of(served.url)) == rows
+        assert asyncio.run(scored(served.url)) == [least + (n % 3 == 1) for n in range(256)]
+        assert len(finals_of(served.url)) == 256
 
 
 def test_verifiers_traces_are_scored_through_the_queue(tmp_path: Path) -> None:
@@ -274,18 +276,32 @@ def test_the_asynchronous_trainer_of_skyrl_awaits_the_queue(tmp_path: Path, toke
     """Its simulated training, which runs its own loop, generator and environments without a model. The policy is a stub
     that answers at once."""
     cloned("SkyRL")
-    absent("vllm", "vllm_router", "megatron", "cloudpathlib", "gcsfs", "s3fs", "wandb", "polars", "pynvml")
+    absent(
+        "vllm",
+        "vllm_router",
+        "megatron",
+        "cloudpathlib",
+        "gcsfs",
+        "s3fs",
+        "wandb",
+        "polars",
+        "pynvml",
+        "jaxtyping",
+        "pybase64",
+    )
     # It registers a way to send weights with vLLM.
     empty("skyrl.backends.skyrl_train.inference_servers.new_inference_worker_wrap")
     import ray
     import skyrl_gym
+    from skyrl.train import fully_async_trainer_sim
     from skyrl.train.config import SkyRLTrainConfig
     from skyrl.train.dataset import PromptDataset
-    from skyrl.train.fully_async_trainer_sim import FullyAsyncTrainerSim
     from skyrl.train.generators.skyrl_gym_generator import SkyRLGymGenerator
 
     import tiny
 
+    # Its stand-in for the sync of weights lacks what its trainer calls in the end.
+    fully_async_trainer_sim._SimDispatch.finalize_pending_saves = lambda *_: None
     skyrl_gym.register(id="queued", entry_point="reward_gateway_client.skyrl:RewardGatewayEnv")
     prompts, each = 64, 4
     tokens = tiny.tokenizer()
@@ -349,6 +365,7 @@ def test_the_asynchronous_trainer_of_skyrl_awaits_the_queue(tmp_path: Path, toke
         "trainer.resume_mode": "none",
         "trainer.placement.colocate_all": "false",
         "trainer.enable_ray_gpu_monitor": "false",
+        "generator.inference_engine.enable_ray_prometheus_stats": "false",
         "trainer.policy.model.path": str(tokenizer_folder),
         "generator.n_samples_per_prompt": str(each),
         "generator.batched": "false",
@@ -358,9 +375,9 @@ def test_the_asynchronous_trainer_of_skyrl_awaits_the_queue(tmp_path: Path, toke
     config = SkyRLTrainConfig.from_cli_overrides([f"{name}={value}" for name, value in settings.items()])
     tracker, policy = Tracker(), Policy()
     dataset = PromptDataset(str(tmp_path / "rows.jsonl"), tokens, 1000, num_workers=1)
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
     with queued(tmp_path, 1) as served:
-        trainer = FullyAsyncTrainerSim(
+        trainer = fully_async_trainer_sim.FullyAsyncTrainerSim(
             cfg=config,
             tracker=tracker,
             tokenizer=tokens,

@@ -460,8 +460,9 @@ def test_a_gateway_that_stays_away_is_named_within_the_time_limit(scripted: Scri
 
 def test_a_run_closes_without_a_word_whatever_is_under_way(queued: Queued, name: str) -> None:
     code = f"""
-import asyncio, threading, time
+import asyncio, os
 from reward_gateway_client import AsyncRun, ClientUnusable, Run
+from reward_gateway_client.shared import shared_async_run
 held = lambda n: {{"response": "1", "group_id": str(n), "group_size": 2}}
 async def closed():
     async with AsyncRun({queued.url!r}, {name!r}, reward="joined") as run:
@@ -476,14 +477,31 @@ async def left():
     while (await run.status()).unfinished < 6: await asyncio.sleep(0.01)
     for call in calls: call.cancel()
     await run.close()
+async def failed():
+    run = shared_async_run({queued.url!r})
+    calls = [asyncio.ensure_future(run.score([held(n)], reward="joined")) for n in range(20, 25)]
+    while (await run.status()).unfinished < 8: await asyncio.sleep(0.01)
+    async def slow():
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.3)
+    lasting = asyncio.ensure_future(slow())
+    await asyncio.sleep(0)
+    raise ZeroDivisionError
+os.environ["REWARD_GATEWAY_RUN"] = {name!r}
 asyncio.run(closed())
 asyncio.run(left())
+try:
+    asyncio.run(failed())
+except ZeroDivisionError:
+    pass
 AsyncRun({queued.url!r}, "never-used")
 run = Run({queued.url!r}, {name!r}, reward="joined")
 stream = run.finals()
 run.submit(held(10))
 """
-    ended = subprocess.run([sys.executable, "-X", "dev", "-c", code], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert ended.stderr == ""
     assert ended.stdout.split() == ["ClientUnusable"] * 4
     assert ended.returncode == 0

@@ -341,6 +341,8 @@ class AsyncRun:
 
     def _cancel_abandoned(self) -> None:
         uids, self._abandoned, self._cancelling = self._abandoned, [], None
+        if self._waits.is_ending:
+            return
 
         async def cancel_all() -> None:
             with suppress(RewardGatewayError):

@@ -97,6 +97,11 @@ class FinalWaits:
             if not left:
                 del self._waits[uid]
 
+    @property
+    def is_ending(self) -> bool:
+        """The event loop ends: it has cancelled what reads. A task that starts now would never be awaited."""
+        return self._reading is None or self._reading.cancelled()
+
     def end(self) -> "Iterable[asyncio.Task[None]]":
         """Ends all waits, and returns the tasks to cancel."""
         self._fail_all(ClientUnusable("this client was closed while rollouts were waited for"))
