@@ -163,6 +163,10 @@ t.test('a changed byte anywhere is named and never scored silently', async (t) =
   for (let k = 0; k < 8; k += 1) await store.submit(submission(`u${k}`, `text ${k}`))
   for (const pending of [...store.state.pending].slice(0, 4))
     await store.finish(pending, 'scored', resultOf(pending.head.uid, pending.head.attempt))
+  const waiting = [...store.state.pending].at(-1)
+  if (waiting) await store.keepPartial(waiting, '{"early":1}')
+  const told = await allPartials(store)
+  t.equal(told.length, 1)
   // A reader has these.
   const read = new Set((await allFinals(store)).map(({ uid }) => uid))
   await store.submit(submission('last', 'text'))
@@ -196,6 +200,8 @@ t.test('a changed byte anywhere is named and never scored silently', async (t) =
       if (bodies.has(uid) && body !== bodies.get(uid))
         t.fail(`${at}: ${uid} would be scored with other bytes`)
     }
+    for (const one of await allPartials(again))
+      if (!told.includes(one)) t.fail(`${at}: a changed early result is read`)
     for (const { uid, attempt, result, state } of await allFinals(again))
       if (state === 'scored' && result !== resultOf(uid, attempt)) t.fail(`${at}: a changed result is read`)
     await again.close()
