@@ -15,7 +15,7 @@ export interface SlurmCluster {
   readonly folder: string
   /** The output of a command, run by the user that the cluster knows. */
   run(program: string, args: readonly string[], env?: NodeJS.ProcessEnv): Promise<string>
-  close(): void
+  close(): Promise<void>
 }
 
 export async function startSlurm(): Promise<SlurmCluster> {
@@ -37,7 +37,11 @@ export async function startSlurm(): Promise<SlurmCluster> {
   const run: SlurmCluster['run'] = async (program, args, env) =>
     (await promisify(execFile)(program, args, { ...identity, env: { ...base, ...env } })).stdout
 
-  const close = () => {
+  const close = async () => {
+    // The processes of a job are no children of the daemons.
+    await run('scancel', ['--state=RUNNING']).catch(() => '')
+    const until = Date.now() + 20_000
+    while (Date.now() < until && (await run('squeue', ['-h']).catch(() => '')) !== '') await setTimeout(250)
     for (const name of ['slurmd-node0', 'slurmd-node1', 'ctld', 'munged'])
       try {
         process.kill(Number(readFileSync(join(folder, `${name}.pid`), 'utf8')), 'SIGKILL')
@@ -68,7 +72,7 @@ export async function startSlurm(): Promise<SlurmCluster> {
       await setTimeout(500)
     }
   } catch (error) {
-    close()
+    await close()
     throw error
   }
   return { folder, run, close }
@@ -95,6 +99,7 @@ SlurmdLogFile=${folder}/log/slurmd-%n
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 SwitchType=switch/none
+KillWait=2
 MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
