@@ -132,7 +132,11 @@ export function reportText(report: Report): string {
 function findingText({ severity, name, message, advice, rows, count }: Finding): string {
   const more = count > rows.length ? ', ...' : ''
   const where =
-    count === 0 ? '' : rows.length === 0 ? ` (${count} rows)` : ` (${many(count)}: ${rows.join(', ')}${more})`
+    count === 0
+      ? ''
+      : rows.length === 0
+        ? ` (${count} ${count === 1 ? 'row' : 'rows'})`
+        : ` (${many(count)}: ${rows.join(', ')}${more})`
   return `${severity} ${name}: ${message}${where}\n  ${advice}`
 }
 

@@ -88,7 +88,7 @@ export const findingKinds = {
   'question-count': {
     severity: 'note',
     advice:
-      'multiply it by the answers to a prompt for a pass over the data; ask: batch and ask: all of rubric-judge ask fewer',
+      'multiply it by the answers to a prompt for a pass over the data; rubric-judge asks fewer with ask: batch and ask: all',
   },
   'odd-rubric': {
     severity: 'warning',
