@@ -8,7 +8,7 @@ import {
   type Score,
 } from '../src/contract/index.ts'
 import { isPacked, unpacked } from '../src/grading/packed-tests.ts'
-import { equalityOf, programFences, programIn } from '../src/grading/program.ts'
+import { equalityOf, hasComparison, programFences, programIn } from '../src/grading/program.ts'
 import { codeGraders, lcbStyles, publishedExecution, publishedScore } from '../src/grading/published-code.ts'
 
 const name = z.string().regex(/^[^\W\d]\w*$/)
@@ -362,7 +362,8 @@ function fromStatements(tests: readonly string[], ahead: string): Tests {
     const sides = equalityOf(statement)
     return sides ? { value: sides[0], expected: { python: sides[1] } } : { check: statement }
   })
-  return { cases, ahead, isWeak: cases.some((one) => 'check' in one) }
+  const isWeak = cases.some((one) => 'check' in one || ('value' in one && hasComparison(one.value)))
+  return { cases, ahead, isWeak }
 }
 
 type Chosen = 'all' | { readonly first: number } | { readonly longest: number }

@@ -154,6 +154,37 @@ function topLevel(text: string): TopLevel | null {
   return depth === 0 ? { equals, comma, hasOther } : null
 }
 
+/**
+ * Whether a Python expression compares something, as `(f(1) == 2)` does: the objects of a program decide such a comparison where it runs. What
+ * stands in its texts does not count.
+ *
+ * @example
+ * ```ts
+ * import { hasComparison } from 'reward-gateway/grading'
+ *
+ * hasComparison('all(f(x) == x for x in [1, 2])') // true
+ * ```
+ */
+export function hasComparison(expression: string): boolean {
+  let isLoop = false
+  for (let at = 0; at < expression.length; at++) {
+    const sign = expression[at] as string
+    if (sign === '"' || sign === "'") {
+      const end = endOfText(expression, at)
+      if (end === null) return true
+      at = end
+    } else if ('<>!'.includes(sign) || (sign === '=' && expression[at + 1] === '=')) return true
+    else if (/[A-Za-z_]/.test(sign)) {
+      const start = at
+      while (at + 1 < expression.length && /\w/.test(expression[at + 1] as string)) at++
+      const word = expression.slice(start, at + 1)
+      if (/^(?:not|is|and|or)$/.test(word) || (word === 'in' && !isLoop)) return true
+      if (word === 'for' || word === 'in') isLoop = word === 'for'
+    }
+  }
+  return false
+}
+
 /** The offset of the quote that closes the text which begins at `at`. */
 function endOfText(text: string, at: number): number | null {
   const quote = text[at] as string

@@ -23,7 +23,7 @@ export { type Pointer, readPointer, valueAt } from './json/pointer.ts'
 export { boxContent, boxContents, lastBox } from './latex.ts'
 export { leanAccepts } from './lean.ts'
 export { finalNumber, lastNumber, readDecimal, soleNumber, valueOfNumber } from './number-answer.ts'
-export { equalityOf, lastFence, programFences, programIn } from './program.ts'
+export { equalityOf, hasComparison, lastFence, programFences, programIn } from './program.ts'
 export { readFloat, readInteger } from './python.ts'
 export { hasLoop } from './repetition.ts'
 export {
