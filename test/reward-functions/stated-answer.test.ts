@@ -235,6 +235,7 @@ for (const [name, refused, paid] of [
   ['first', 7, 0],
   ['second', 8, 0],
   ['third', 5, 0],
+  ['fourth', 9, 4],
 ] as const)
   t.test(`natural prose: right answers are paid and hostile ones are not (${name} set)`, async (t) => {
     const faults = { refused: [] as string[], paid: [] as string[] }
