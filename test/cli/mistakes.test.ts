@@ -214,3 +214,22 @@ t.test('score never overwrites its own input, under any name (M29)', async (t) =
       t.equal(readFileSync(input, 'utf8'), `${line}\n`)
     }
 })
+
+t.test(
+  'a bad key of a sandbox server is a fault of its option, not of a gateway.yaml that nobody wrote',
+  async (t) => {
+    const key = 'a'.repeat(32)
+    for (const [K, told] of [
+      [undefined, /K is not set/],
+      ['short', /at least 16 characters/],
+      [`${key} ${key}`, /the same key twice/],
+    ] as const) {
+      const args = ['sandbox', '--key-env', 'K', '--port', '0']
+      const { code, stderr } = await runCommand(args, { env: K === undefined ? {} : { K } })
+      t.equal(code, 2)
+      t.match(stderr, told)
+      t.match(stderr, '--key-env')
+      t.notMatch(stderr, 'gateway.yaml')
+    }
+  },
+)

@@ -80,7 +80,9 @@ confined. Write its address into gateway.yaml: sandboxes: {fleet: {backend: rewa
       maxQueue: values['max-queue'],
       maxBodyBytes: values['max-body-mb'] * 1024 * 1024,
       keys:
-        variable === undefined ? null : readKeys({ sandbox: { env: variable, scopes: ['score'] } }, io.env),
+        variable === undefined
+          ? null
+          : readKeys({ sandbox: { env: variable, scopes: ['score'] } }, io.env, '--key-env'),
       clock: systemClock,
       log,
     }).catch((cause) => {

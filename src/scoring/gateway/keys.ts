@@ -33,16 +33,18 @@ const hashed = /^sha256:([0-9a-f]{64})$/
 
 /**
  * Reads the keys that gateway.yaml names, from environment variables and files. A source holds one or more keys, separated by
- * white space, each plain or as `sha256:<hex>`. Throws RG_CONFIG_INVALID with every problem.
+ * white space, each plain or as `sha256:<hex>`. Throws RG_CONFIG_INVALID with every problem. `option` is the option of the command
+ * line that names the only entry, where no gateway.yaml does.
  */
 export function readKeys(
   configs: Readonly<Record<string, KeyConfig>>,
   env: Readonly<Record<string, string | undefined>>,
+  option?: string,
 ): Keys {
   const problems: Problem[] = []
   const known: { readonly hash: Buffer; readonly caller: Caller }[] = []
   for (const [name, config] of Object.entries(configs)) {
-    const path = `gateway.yaml: keys.${name}`
+    const path = option ?? `gateway.yaml: keys.${name}`
     const { max_in_flight: maxInFlight, max_samples: maxSamples, rate_per_s: ratePerS } = config
     const caller: Caller = {
       name,
@@ -62,12 +64,19 @@ export function readKeys(
         })
       const hash = hex === undefined ? hashOf(entry) : Buffer.from(hex, 'hex')
       if (known.some((other) => other.hash.equals(hash)))
-        problems.push({ path, message: 'another entry of keys holds the same key' })
+        problems.push({
+          path,
+          message: option ? 'holds the same key twice' : 'another entry of keys holds the same key',
+        })
       known.push({ hash, caller })
     }
   }
   if (problems.length > 0)
-    throw new GatewayError('RG_CONFIG_INVALID', 'the keys of gateway.yaml cannot be used', { problems })
+    throw new GatewayError(
+      'RG_CONFIG_INVALID',
+      `the ${option ? `key of ${option}` : 'keys of gateway.yaml'} cannot be used`,
+      { problems },
+    )
   const scopes = new Set(known.flatMap(({ caller }) => [...caller.scopes]))
   return {
     isOpen: !scopes.has('score') && !scopes.has('read'),
