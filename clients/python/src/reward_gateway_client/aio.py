@@ -205,7 +205,9 @@ class AsyncRewardGateway:
         while True:
             retry_after: str | None = None
             try:
-                async with self._ask(PATH, exchange.headers, exchange.body, tries) as response:
+                async with self._connections.ask(
+                    "POST", PATH, tries.remaining_s(), headers=exchange.headers, body=exchange.body
+                ) as response:
                     retry_after = response.headers.get("retry-after")
                     if response.status != 200:
                         raise refusal(response.status, await response.read())
@@ -224,22 +226,8 @@ class AsyncRewardGateway:
     def _tries(self, timeout_s: float | None) -> Tries:
         return Tries(self._timeout_s if timeout_s is None else timeout_s, self._retries)
 
-    def _ask(self, path: str, headers: Mapping[str, str], body: bytes, tries: Tries) -> Any:
-        return self._connections.ask("POST", path, tries.remaining_s(), headers=headers, body=body)
-
     async def _post(self, path: str, headers: Mapping[str, str], body: bytes, tries: Tries) -> bytes:
-        while True:
-            retry_after: str | None = None
-            try:
-                async with self._ask(path, headers, body, tries) as response:
-                    content: bytes = await response.read()
-                    if response.status == 200:
-                        return content
-                    retry_after = response.headers.get("retry-after")
-                    failure: Exception = refusal(response.status, content)
-            except PASSING as error:
-                failure = error
-            await asyncio.sleep(tries.pause_s(failure, retry_after))
+        return await self._connections.reply("POST", path, tries, headers=headers, body=body)
 
 
 async def _ended(tasks: Iterable[asyncio.Future[Any]]) -> None:

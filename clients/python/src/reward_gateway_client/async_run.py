@@ -4,7 +4,7 @@ import asyncio
 import copy
 import json
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing, suppress
 from pathlib import Path
 from types import TracebackType
@@ -191,14 +191,15 @@ class AsyncRun:
         """Like AsyncRewardGateway.score, through the queue: any number of calls share a few connections, and go on over
         restarts of the gateway. Cancelling the call cancels its rollouts."""
         rows = list(samples)
-        ready: dict[int, Result] = {}
         if len(rows) == 1:
             line = self._line(rows[0], None, reward, training_step, deadline_s, priority)
             results = [await self._scored(line)]
         else:
-            async with aclosing(self._streamed(rows, reward, training_step, deadline_s, priority)) as stream:
-                async for index, result in stream:
-                    ready[index] = result
+            found = self.stream(
+                rows, reward=reward, training_step=training_step, deadline_s=deadline_s, priority=priority
+            )
+            async with aclosing(found) as stream:
+                ready = {index: result async for index, result in stream}
             results = [ready[index] for index in range(len(rows))]
         log_results(results)
         return results
@@ -213,10 +214,34 @@ class AsyncRun:
         priority: int = 0,
     ) -> AsyncGenerator[tuple[int, Result], None]:
         """Like AsyncRewardGateway.stream, through the queue."""
-        found = self._streamed(list(samples), reward, training_step, deadline_s, priority)
-        async with aclosing(found) as stream:
-            async for one in stream:
-                yield one
+        rows = list(samples)
+        if not rows:
+            raise ValueError("no samples")
+        ready: asyncio.Queue[tuple[int, Result | Exception]] = asyncio.Queue()
+        pictures: dict[int, str] = {}
+
+        async def follow(index: int, line: Line) -> None:
+            try:
+                ready.put_nowait((index, await self._scored(line)))
+            except Exception as error:
+                ready.put_nowait((index, error))
+
+        tasks = [
+            asyncio.create_task(
+                follow(index, self._line(row, None, reward, training_step, deadline_s, priority, None, pictures))
+            )
+            for index, row in enumerate(grouped(rows))
+        ]
+        try:
+            for _ in tasks:
+                index, found = await ready.get()
+                if isinstance(found, Exception):
+                    raise found
+                yield index, found
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def wait(self, uid: str) -> Final:
         """The final of a rollout that was submitted before, also by another process. Raises RolloutLost, and
@@ -296,42 +321,6 @@ class AsyncRun:
             self._abandon(line.uid)
             raise
         return final.result
-
-    async def _streamed(
-        self,
-        rows: Sequence[SampleLike],
-        reward: str | None,
-        training_step: int | None,
-        deadline_s: float | None,
-        priority: int,
-    ) -> AsyncGenerator[tuple[int, Result], None]:
-        if not rows:
-            raise ValueError("no samples")
-        ready: asyncio.Queue[tuple[int, Result | Exception]] = asyncio.Queue()
-        pictures: dict[int, str] = {}
-
-        async def follow(index: int, line: Line) -> None:
-            try:
-                ready.put_nowait((index, await self._scored(line)))
-            except Exception as error:
-                ready.put_nowait((index, error))
-
-        tasks = [
-            asyncio.create_task(
-                follow(index, self._line(row, None, reward, training_step, deadline_s, priority, None, pictures))
-            )
-            for index, row in enumerate(grouped(rows))
-        ]
-        try:
-            for _ in tasks:
-                index, found = await ready.get()
-                if isinstance(found, Exception):
-                    raise found
-                yield index, found
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _abandon(self, uid: str) -> None:
         """Cancels a rollout whose call was cancelled. A little later, and not at all in a loop that ends."""

@@ -1,6 +1,7 @@
 """The HTTP connections of a client."""
 
 import asyncio
+import math
 import socket
 from collections.abc import Mapping
 from io import BytesIO
@@ -11,6 +12,8 @@ from urllib.request import getproxies_environment, proxy_bypass
 import aiohttp
 
 from .errors import ClientUnusable
+from .exchange import refusal
+from .retry import Tries
 
 CONNECT_TIMEOUT_S = 10.0
 
@@ -71,6 +74,32 @@ class Connections:
             timeout=timeout_of(timeout_s),
             proxy=self._proxy,
         )
+
+    async def reply(
+        self,
+        method: str,
+        path: str,
+        tries: Tries,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        longest_s: float = math.inf,
+    ) -> bytes:
+        """The reply to a request that may be sent again; one try takes `longest_s` at most. Raises GatewayRefused and
+        GatewayUnreachable."""
+        while True:
+            retry_after: str | None = None
+            try:
+                limit_s = min(tries.remaining_s(), longest_s)
+                async with self.ask(method, path, limit_s, headers=headers, body=body) as response:
+                    content: bytes = await response.read()
+                    if response.status == 200:
+                        return content
+                    retry_after = response.headers.get("retry-after")
+                    failure: Exception = refusal(response.status, content)
+            except PASSING as error:
+                failure = error
+            await asyncio.sleep(tries.pause_s(failure, retry_after))
 
     async def close(self) -> None:
         self._is_closed = True

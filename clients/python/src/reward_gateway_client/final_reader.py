@@ -1,6 +1,5 @@
 """Reads the finals of a run, and what the gateway knows of it, over restarts and broken connections."""
 
-import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -8,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from .connection import PASSING, Connections
+from .connection import Connections
 from .errors import CursorLost, GatewayRefused
-from .exchange import not_a_gateway, refusal
+from .exchange import not_a_gateway
 from .finals import FINAL_STATES, Final, RunStatus
 from .retry import Tries
 
@@ -90,19 +89,6 @@ class FinalReader:
         has been away for `timeout_s`."""
         tries = self.tries(self._timeout_s + wait_s)
         headers = None if body is None else {"content-type": "application/json"}
-        while True:
-            retry_after: str | None = None
-            failure: Exception
-            try:
-                limit_s = min(tries.remaining_s(), wait_s + _SLACK_S)
-                async with self._connections.ask(
-                    method, self._path + path, limit_s, headers=headers, body=body
-                ) as response:
-                    content: bytes = await response.read()
-                    if response.status == 200:
-                        return content
-                    retry_after = response.headers.get("retry-after")
-                    failure = refusal(response.status, content)
-            except PASSING as error:
-                failure = error
-            await asyncio.sleep(tries.pause_s(failure, retry_after))
+        return await self._connections.reply(
+            method, self._path + path, tries, headers=headers, body=body, longest_s=wait_s + _SLACK_S
+        )
