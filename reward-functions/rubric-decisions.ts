@@ -11,7 +11,7 @@ import {
   type PartDecision,
   type Row,
 } from '../src/contract/index.ts'
-import { lowestOf, mustScoreProblem, rubricSumOf, rubricSumOptions } from '../src/contract/rubric-options.ts'
+import { checkMustScore, lowestOf, rubricSumOf, rubricSumOptions } from '../src/contract/rubric-options.ts'
 import {
   type Criterion,
   type CriterionFound,
@@ -40,10 +40,7 @@ const options = z
     about: judgeTemplate().default(about),
     ...judgeOptions,
   })
-  .superRefine((given, context) => {
-    const message = mustScoreProblem(given)
-    if (message !== null) context.addIssue({ code: 'custom', path: ['must_score'], message })
-  })
+  .superRefine(checkMustScore)
 
 type Options = z.infer<typeof options>
 

@@ -9,7 +9,7 @@ import {
   type Row,
 } from '../src/contract/index.ts'
 import { comparisonOptions } from '../src/contract/judge-prompt.ts'
-import { lowestOf, mustScoreProblem, rubricSumOf, rubricSumOptions } from '../src/contract/rubric-options.ts'
+import { checkMustScore, lowestOf, rubricSumOf, rubricSumOptions } from '../src/contract/rubric-options.ts'
 import {
   batchSchema,
   batchVerdicts,
@@ -37,10 +37,7 @@ const options = z
     template: judgeTemplate(['question', 'prompt', 'answers', 'count']).default(template),
     ...comparisonOptions,
   })
-  .superRefine((given, context) => {
-    const message = mustScoreProblem(given)
-    if (message !== null) context.addIssue({ code: 'custom', path: ['must_score'], message })
-  })
+  .superRefine(checkMustScore)
 
 type Options = z.infer<typeof options>
 

@@ -12,7 +12,7 @@ import {
   type Row,
   type Score,
 } from '../src/contract/index.ts'
-import { lowestOf, mustScoreProblem, rubricSumOf, rubricSumOptions } from '../src/contract/rubric-options.ts'
+import { checkMustScore, lowestOf, rubricSumOf, rubricSumOptions } from '../src/contract/rubric-options.ts'
 import {
   batchSchema,
   batchVerdicts,
@@ -73,8 +73,7 @@ const options = z
     const { ask, sum } = given
     for (const { path, message } of modeProblems(given))
       context.addIssue({ code: 'custom', path: [path], message })
-    const message = mustScoreProblem(given)
-    if (message !== null) context.addIssue({ code: 'custom', path: ['must_score'], message })
+    checkMustScore(given, context)
     if (ask === 'overall' && sum !== 'weighted')
       context.addIssue({
         code: 'custom',
@@ -87,13 +86,8 @@ type Options = z.infer<typeof options>
 
 /** Options of the gateway's own sum, with their defaults. Published code has none of them. */
 const ownSum = {
-  sum: 'weighted',
-  normalise: 'positive',
-  clip: true,
-  lowest: -1,
+  ...z.object(rubricSumOptions).omit({ tags: true }).parse({}),
   must_score: undefined,
-  missing: 'invalid',
-  min_share: 0.8,
   early_stop: true,
   reasons: false,
 } as const

@@ -27,12 +27,15 @@ type RubricSumOptions = z.infer<z.ZodObject<typeof rubricSumOptions>>
 export const lowestOf = ({ clip, lowest }: Pick<RubricSumOptions, 'clip' | 'lowest'>): number =>
   clip ? 0 : lowest
 
-/** What is wrong with `must_score`; null: nothing. */
-export function mustScoreProblem(
+/** Adds what is wrong with `must_score`; for `superRefine`. */
+export function checkMustScore(
   given: Pick<RubricSumOptions, 'clip' | 'lowest' | 'must_score'>,
-): string | null {
+  context: z.RefinementCtx,
+): void {
   const { must_score: score = 1 } = given
-  return score >= lowestOf(given) && score <= 1 ? null : `must lie within ${lowestOf(given)} and 1`
+  const least = lowestOf(given)
+  if (!(score >= least && score <= 1))
+    context.addIssue({ code: 'custom', path: ['must_score'], message: `must lie within ${least} and 1` })
 }
 
 /** The settings of the sum, as `rubricScore` takes them. */

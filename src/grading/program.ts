@@ -128,28 +128,17 @@ function topLevel(text: string): TopLevel | null {
   let depth = 0
   let comma: number | null = null
   let hasOther = false
-  for (let at = 0; at < text.length; at++) {
-    const sign = text[at] as string
-    if (sign === '"' || sign === "'") {
-      const end = endOfText(text, at)
-      if (end === null) return null
-      at = end
-    } else if ('([{'.includes(sign)) depth++
-    else if (')]}'.includes(sign)) {
+  for (const { at, token } of tokensOf(text)) {
+    if (token === openText) return null
+    if ('([{'.includes(token)) depth++
+    else if (')]}'.includes(token)) {
       depth--
       if (depth < 0) return null
     } else if (depth > 0 || comma !== null) {
-      if (sign === '#' || (depth === 0 && ';\n'.includes(sign))) hasOther = true
-    } else if (sign === ',') comma = at
-    else if (sign === '=' && text[at + 1] === '=') {
-      equals.push(at)
-      at++
-    } else if ('<>!=;#\n'.includes(sign)) hasOther = true
-    else if (/[A-Za-z_]/.test(sign)) {
-      const start = at
-      while (at + 1 < text.length && /\w/.test(text[at + 1] as string)) at++
-      if (otherWords.test(text.slice(start, at + 1))) hasOther = true
-    }
+      if (token === '#' || (depth === 0 && ';\n'.includes(token))) hasOther = true
+    } else if (token === ',') comma = at
+    else if (token === '==') equals.push(at)
+    else if ('<>!=;#\n'.includes(token) || otherWords.test(token)) hasOther = true
   }
   return depth === 0 ? { equals, comma, hasOther } : null
 }
@@ -167,22 +156,33 @@ function topLevel(text: string): TopLevel | null {
  */
 export function hasComparison(expression: string): boolean {
   let isLoop = false
-  for (let at = 0; at < expression.length; at++) {
-    const sign = expression[at] as string
-    if (sign === '"' || sign === "'") {
-      const end = endOfText(expression, at)
-      if (end === null) return true
-      at = end
-    } else if ('<>!'.includes(sign) || (sign === '=' && expression[at + 1] === '=')) return true
-    else if (/[A-Za-z_]/.test(sign)) {
-      const start = at
-      while (at + 1 < expression.length && /\w/.test(expression[at + 1] as string)) at++
-      const word = expression.slice(start, at + 1)
-      if (/^(?:not|is|and|or)$/.test(word) || (word === 'in' && !isLoop)) return true
-      if (word === 'for' || word === 'in') isLoop = word === 'for'
-    }
+  for (const { token } of tokensOf(expression)) {
+    if (token === openText || comparisons.test(token) || (token === 'in' && !isLoop)) return true
+    if (token === 'for' || token === 'in') isLoop = token === 'for'
   }
   return false
+}
+
+const comparisons = /^(?:==|[<>!]|not|is|and|or)$/
+
+/** The token of a text that does not end; the last one. */
+const openText = ''
+
+/** Words, `==` and single signs of Python, with their offsets. What stands in its texts is left out. */
+function* tokensOf(text: string): Generator<{ readonly at: number; readonly token: string }> {
+  for (let at = 0; at < text.length; at++) {
+    const start = at
+    const sign = text[at] as string
+    if (sign === '"' || sign === "'") {
+      const end = endOfText(text, at)
+      if (end === null) return yield { at, token: openText }
+      at = end
+      continue
+    }
+    if (sign === '=' && text[at + 1] === '=') at++
+    else if (/[A-Za-z_]/.test(sign)) while (at + 1 < text.length && /\w/.test(text[at + 1] as string)) at++
+    yield { at: start, token: text.slice(start, at + 1) }
+  }
 }
 
 /** The offset of the quote that closes the text which begins at `at`. */
