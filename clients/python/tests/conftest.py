@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import reward_gateway_client.retry as retry
 from asked import Run
 from reward_gateway_client import shared
 from scripted import ScriptedServer
@@ -78,6 +79,11 @@ def scripted() -> Iterator[ScriptedServer]:
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("URL", "API_KEY", "REWARD", "RUN", "TIMEOUT_S", "TRUST_ENV"):
         monkeypatch.delenv(f"REWARD_GATEWAY_{name}", raising=False)
+
+
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "FIRST_PAUSE_S", 0.01)
 
 
 @pytest.fixture
