@@ -7,8 +7,9 @@ import {
   type ProgramCase,
   type Score,
 } from '../src/contract/index.ts'
+import { readAssert } from '../src/grading/assertion.ts'
 import { isPacked, unpacked } from '../src/grading/packed-tests.ts'
-import { equalityOf, hasComparison, programFences, programIn } from '../src/grading/program.ts'
+import { programFences, programIn } from '../src/grading/program.ts'
 import { codeGraders, lcbStyles, publishedExecution, publishedScore } from '../src/grading/published-code.ts'
 
 const name = z.string().regex(/^[^\W\d]\w*$/)
@@ -358,12 +359,12 @@ function fromPairs(tests: Pairs, called: string | null, options: Comparing): Tes
 
 /** A comparison is split, so that the program never holds what is expected. */
 function fromStatements(tests: readonly string[], ahead: string): Tests {
-  const cases = tests.map((statement): ProgramCase => {
-    const sides = equalityOf(statement)
-    return sides ? { value: sides[0], expected: { python: sides[1] } } : { check: statement }
+  const read = tests.map(readAssert)
+  const cases = read.map((one, at): ProgramCase => {
+    if (one === null) return { check: tests[at] ?? '' }
+    return { value: one.value, expected: one.expected }
   })
-  const isWeak = cases.some((one) => 'check' in one || ('value' in one && hasComparison(one.value)))
-  return { cases, ahead, isWeak }
+  return { cases, ahead, isWeak: read.some((one) => one === null || one.isWeak) }
 }
 
 type Chosen = 'all' | { readonly first: number } | { readonly longest: number }

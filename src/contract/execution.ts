@@ -28,12 +28,32 @@ export type CaseInput =
  * the end do not count. `exact`: equal but for line breaks at the end. `json`: equal as Python compares, with a tuple
  * equal to a list of the same items. `python`: the value of this expression, in a process without the program, equal as
  * Python compares; if it raises, the sample is invalid. `tolerance`: largest absolute or relative difference of two numbers; 0 by default.
+ * `operator`: the program's value stands on its left; `<` and its like compare numbers only, `is` only knows None, True and False. `within`: near
+ * this number. `truthy`: whether the value counts as true in Python. A value of the program's own class passes `is` and `is not`, `!= None`,
+ * and `truthy: true` if its class defines neither `__bool__` nor `__len__`; it passes nothing else, because it could lie.
  */
 export type Expected =
   | { readonly stdout: string; readonly tolerance?: number }
   | { readonly exact: string }
   | { readonly json: string; readonly tolerance?: number }
   | { readonly python: string; readonly tolerance?: number }
+  | { readonly python: string; readonly operator: ValueOperator }
+  | { readonly python: string; readonly within: Within }
+  | { readonly truthy: boolean }
+
+/** Python's operators between a program's value and one that is expected. */
+export const valueOperators = ['!=', '<', '<=', '>', '>=', 'in', 'not in', 'is', 'is not'] as const
+/** An operator between a program's value and one that is expected. */
+export type ValueOperator = (typeof valueOperators)[number]
+
+/** How near a number is: as `abs(a - b) <= absolute`, or with `relative` as `math.isclose`. NaN and infinity are near nothing. */
+export interface Within {
+  readonly absolute: number
+  /** Share of the larger number that is allowed too. */
+  readonly relative?: number
+  /** `<` instead of `<=`. */
+  readonly exclusive?: boolean
+}
 
 /** One case of a program. Without `expected` it passes if it ends well. */
 export type ProgramCase = CaseInput & { readonly expected?: Expected }

@@ -59,6 +59,8 @@ export type {
   ProgramCase,
   ProgramLanguage,
   ProgramLimits,
+  ValueOperator,
+  Within,
 } from './execution.ts'
 export { type FinalAnswer, finalAnswer, type Thinking } from './final-answer.ts'
 export {

@@ -6,6 +6,7 @@
 export { type StatedChoice, statedChoice } from './answer/choice.ts'
 export { type AnswerPlace, answerAt, answerPlaces, type PlacedAnswer } from './answer-place.ts'
 export { equalFractions, type Fraction, readFraction } from './arithmetic.ts'
+export { type Assertion, equalityOf, hasComparison, readAssert } from './assertion.ts'
 export {
   codePointsOf,
   countCodePoints,
@@ -23,7 +24,7 @@ export { type Pointer, readPointer, valueAt } from './json/pointer.ts'
 export { boxContent, boxContents, lastBox } from './latex.ts'
 export { leanAccepts } from './lean.ts'
 export { finalNumber, lastNumber, readDecimal, soleNumber, valueOfNumber } from './number-answer.ts'
-export { equalityOf, hasComparison, lastFence, programFences, programIn } from './program.ts'
+export { lastFence, programFences, programIn } from './program.ts'
 export { readFloat, readInteger } from './python.ts'
 export { hasLoop } from './repetition.ts'
 export {

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 
 from published import absent, cloned, empty
 from served import HERE, Served
@@ -67,6 +68,14 @@ def test_inputs_and_outputs_are_scored_at_the_address_that_the_client_makes(
     assert score(verifiers, stdio, READS, tests) == 0.5
     assert score(verifiers, stdio, READS, json.dumps(tests[:1])) == 1
     assert score(verifiers, stdio, "I do not know.", tests) == 0
+
+
+def test_a_number_below_0_arrives_as_0(code_gateway: Served, verifiers: Any) -> None:
+    """The client's own code cuts it, as docs/trainers/open-instruct.md and `check --trainer` say."""
+    url = f"{code_gateway.url}/wire/open-instruct/minus"
+    asked = {"program": "pass", "tests": [], "max_execution_time": 2.0}
+    assert requests.post(url, json=asked).json()["results"] == [-0.5]
+    assert score(verifiers, url, ADDS, []) == 0
 
 
 def test_what_cannot_be_scored_is_a_zero_to_this_client_alone(code_gateway: Served, verifiers: Any) -> None:

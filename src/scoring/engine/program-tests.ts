@@ -84,11 +84,15 @@ function inputOf(one: ProgramCase, piece: (text: string) => Excerpt): Pick<TestO
   return { kind: 'call', input: piece(`${one.call}(*${one.args})`) }
 }
 
-const textOf = (expected: Expected): string =>
-  'stdout' in expected
-    ? expected.stdout
-    : 'exact' in expected
-      ? expected.exact
-      : 'json' in expected
-        ? expected.json
-        : expected.python
+function textOf(expected: Expected): string {
+  if ('stdout' in expected) return expected.stdout
+  if ('exact' in expected) return expected.exact
+  if ('json' in expected) return expected.json
+  if ('truthy' in expected)
+    return expected.truthy ? 'a value that counts as true' : 'a value that counts as false'
+  if ('operator' in expected) return `${expected.operator} ${expected.python}`
+  if (!('within' in expected)) return expected.python
+  const { absolute, relative } = expected.within
+  const limits = relative === undefined ? `${absolute}` : `${absolute}, or ${relative} of the larger number`
+  return `${expected.python}, within ${limits}`
+}

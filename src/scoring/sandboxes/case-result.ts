@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import type { CaseResult, Execution, ProgramCase, ProgramLimits } from '../../contract/execution.ts'
-import { outputsOf, passes, sameValues } from './compare.ts'
+import { outputsOf, passes } from './compare.ts'
+import { meets } from './operators.ts'
 
 /** A case's result as zygote.py sends it. */
 export interface Answer {
@@ -24,9 +25,9 @@ export function resultOf(
   wanted: ReadonlyMap<string, unknown>,
 ): CaseResult {
   const gives = (): boolean => {
-    if (input.gives !== undefined) return answer.value === input.gives
-    if (expected && 'python' in expected)
-      return sameValues(answer.value, wanted.get(expected.python), expected.tolerance)
+    // An exit code proves nothing: a program can end before the case has run.
+    if (input.gives !== undefined && answer.value === undefined) return false
+    if (expected && 'python' in expected) return meets(answer.value, expected, wanted.get(expected.python))
     return passes(expected, answer)
   }
   // The program may have written the value itself.
@@ -80,9 +81,20 @@ export interface CaseMessage {
 /** What the program's process learns of a case. */
 export function inputOf(one: ProgramCase): CaseMessage {
   if ('stdin' in one) return { stdin: one.stdin }
-  if ('call' in one) return { call: one.call, args: one.args }
-  // An exit code proves nothing: a program can end before the statements run.
-  return 'check' in one ? { check: one.check, gives: randomUUID() } : { value: one.value }
+  const gives = randomUUID()
+  if ('call' in one) return { call: one.call, args: one.args, gives }
+  return 'check' in one ? { check: one.check, gives } : { value: one.value, gives }
+}
+
+/** An expression that needs no program. */
+export const aloneInput = (value: string): CaseMessage => ({ value, alone: 'yes', gives: randomUUID() })
+
+/** Takes the value out of what came back. A program that wrote something itself has spoiled it. */
+export function unsealed({ value: sealed, ...answer }: Answer, { gives }: CaseMessage): Answer {
+  if (sealed === undefined) return answer
+  if (Array.isArray(sealed) && sealed.length === 2 && sealed[0] === gives)
+    return { ...answer, value: sealed[1] }
+  return { ...answer, ended: 'tampered' }
 }
 
 /** Limits with their defaults, and as zygote.py reads them. */

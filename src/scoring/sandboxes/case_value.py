@@ -32,6 +32,10 @@ import operator, io, sys, json, typing, decimal, fractions, queue, string, array
 """
 
 
+# Flags of types: of those that are no part of the interpreter, and of those that cannot be changed (Python 3.10).
+HEAP_TYPE, IMMUTABLE_TYPE = 1 << 9, 1 << 8
+
+
 class LookupMissing(Exception):
     pass
 
@@ -41,7 +45,7 @@ def value_of(case, names):
         test = compile(case["check"], "<test>", "exec")
         expect_use(test, names)
         exec(test, names)
-        return case["gives"]
+        return None
     if "value" in case:
         test = compile(case["value"], "<test>", "eval")
         if "alone" not in case:
@@ -101,7 +105,18 @@ def encode(value, depth=0):
         return {"set": [encode(one, depth + 1) for one in set.__iter__(value)]}
     if frozenset in kinds:
         return {"set": [encode(one, depth + 1) for one in frozenset.__iter__(value)]}
-    return {"other": type(value).__name__}
+    return {"other": type(value).__name__, **truth_of(value, kinds)}
+
+
+def truth_of(value, kinds):
+    """Whether an object counts as true, where no code of the program decides that."""
+    flags = type(value).__flags__
+    if not flags & HEAP_TYPE or flags & IMMUTABLE_TYPE:
+        try:
+            return {"truth": bool(value)}
+        except Exception:
+            return {}
+    return {} if any("__bool__" in vars(kind) or "__len__" in vars(kind) for kind in kinds) else {"truth": True}
 
 
 def add_prelude():

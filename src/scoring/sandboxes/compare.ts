@@ -15,6 +15,7 @@ export function passes(expected: Expected | undefined, { stdout, value }: Given)
   if (expected === undefined) return true
   if ('exact' in expected) return withoutBreaks(stdout) === withoutBreaks(expected.exact)
   if ('python' in expected) throw new Error('expected.python was not evaluated')
+  if ('truthy' in expected) return truthOf(value) === expected.truthy
   const { tolerance = 0 } = expected
   if ('stdout' in expected) return equalLines(stdout, expected.stdout, tolerance)
   const wanted = readJson(expected.json)
@@ -117,7 +118,7 @@ function nearValues(given: unknown, wanted: unknown, tolerance: number): boolean
 }
 
 /** Equal values have equal texts. null: a value that equals none, such as NaN or an object of the program's own class. */
-function identityOf(value: unknown): string | null {
+export function identityOf(value: unknown): string | null {
   const number = numberOf(value)
   if (number !== null) return Number.isNaN(number) ? null : nameOf(number)
   if (value === null) return 'None'
@@ -125,7 +126,8 @@ function identityOf(value: unknown): string | null {
   if (Array.isArray(value)) return joined('[', value.map(identityOf))
   if (typeof value !== 'object' || value === undefined) return null
   if ('tuple' in value && Array.isArray(value.tuple)) return joined('(', value.tuple.map(identityOf))
-  if ('set' in value && Array.isArray(value.set)) return joined('{', value.set.map(identityOf).sort())
+  const members = membersOf(value)
+  if (members) return joined('{', members.map(identityOf).sort())
   const entries = entriesOf(value)
   return entries && joined('dict', entries.map((entry) => joined(':', entry.map(identityOf))).sort())
 }
@@ -164,7 +166,19 @@ function equalValues(given: unknown, wanted: JsonValue, tolerance: number): bool
   return entries !== null && wanted instanceof Map && equalEntries(entries, wanted, tolerance)
 }
 
-function numberOf(given: unknown): number | bigint | null {
+/** Whether a value counts as true in Python. null: only the program could tell. */
+function truthOf(value: unknown): boolean | null {
+  const number = numberOf(value)
+  if (number !== null) return Number.isNaN(number) || Number(number) !== 0
+  if (typeof value === 'string') return value !== ''
+  if (value === null) return false
+  const items = itemsOf(value) ?? membersOf(value) ?? entriesOf(value)
+  if (items) return items.length > 0
+  const isOther = typeof value === 'object' && 'other' in value && 'truth' in value
+  return isOther && typeof value.truth === 'boolean' ? value.truth : null
+}
+
+export function numberOf(given: unknown): number | bigint | null {
   if (typeof given === 'boolean') return Number(given)
   if (typeof given === 'number') return given
   if (typeof given !== 'object' || given === null) return null
@@ -176,14 +190,20 @@ function numberOf(given: unknown): number | bigint | null {
 
 const pythonFloat = (text: string): number => Number(text.replace('inf', 'Infinity').replace('nan', 'NaN'))
 
-function itemsOf(given: unknown): readonly unknown[] | null {
+export function itemsOf(given: unknown): readonly unknown[] | null {
   if (Array.isArray(given)) return given
   if (typeof given === 'object' && given !== null && 'tuple' in given && Array.isArray(given.tuple))
     return given.tuple
   return null
 }
 
-function entriesOf(given: unknown): readonly [unknown, unknown][] | null {
+export function membersOf(given: unknown): readonly unknown[] | null {
+  return typeof given === 'object' && given !== null && 'set' in given && Array.isArray(given.set)
+    ? given.set
+    : null
+}
+
+export function entriesOf(given: unknown): readonly [unknown, unknown][] | null {
   if (typeof given !== 'object' || given === null || !('dict' in given) || !Array.isArray(given.dict))
     return null
   return given.dict.every((entry) => Array.isArray(entry) && entry.length === 2) ? given.dict : null

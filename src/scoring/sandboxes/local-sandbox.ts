@@ -11,7 +11,15 @@ import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure } from '../../core/sample/sample.ts'
 import { whenAborted } from '../models/interface/cancel-token.ts'
-import { type Answer, inputOf, limitsOf, NoExpectedValue, Report, resultOf } from './case-result.ts'
+import {
+  type Answer,
+  aloneInput,
+  inputOf,
+  limitsOf,
+  NoExpectedValue,
+  Report,
+  resultOf,
+} from './case-result.ts'
 import { sameValues } from './compare.ts'
 import { Excerpts } from './excerpts.ts'
 import { checkLanguages, checkLevel, confinementText } from './greeting.ts'
@@ -310,7 +318,7 @@ export class LocalSandbox implements Sandbox {
     const { compiled } = (await this.#limited(zygote, begun, compileSeconds)) as Compiled
     if (!compiled) throw new NoExpectedValue()
     for (const expression of values.keys()) {
-      const asked = zygote.runCase({ value: expression, alone: 'yes' })
+      const asked = zygote.runCase(aloneInput(expression))
       const answer = await this.#limited(zygote, asked, compileSeconds)
       values.set(expression, answer.value)
       if (answer.ended !== 'ok' || !sameValues(answer.value, answer.value)) break

@@ -12,12 +12,14 @@ import type { Reply } from '../models/transport/transport.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
 import {
   type Answer,
+  aloneInput,
   type CaseMessage,
   inputOf,
   limitsOf,
   NoExpectedValue,
   Report,
   resultOf,
+  unsealed,
 } from './case-result.ts'
 import { sameValues } from './compare.ts'
 import { Excerpts } from './excerpts.ts'
@@ -46,7 +48,7 @@ export const sandboxFusion: SandboxBackend = {
     const wanted = new Map<string, unknown>()
     for (const { expected } of cases) {
       if (!expected || !('python' in expected) || wanted.has(expected.python)) continue
-      const answer = await ask(question(setup, { value: expected.python, alone: 'yes' }, limitsOf({}), null))
+      const answer = await ask(question(setup, aloneInput(expected.python), limitsOf({}), null))
       if (answer === null || answer.ended !== 'ok' || !sameValues(answer.value, answer.value))
         throw new NoExpectedValue()
       wanted.set(expected.python, answer.value)
@@ -100,7 +102,7 @@ function question(
       memory_limit_MB: memory_mb + harnessMb,
     }),
     seconds: limits.wallSeconds,
-    read: (reply) => readAnswer(reply, tag, outputBytes, wantsLength),
+    read: (reply) => readAnswer(reply, { tag, input, outputBytes, wantsLength }),
   }
 }
 
@@ -110,13 +112,16 @@ const harnessMb = 256
 /** A longer text may be all that a server read of a program which waits for its pipe, and then counts as late. */
 const pipeCharacters = 60_000
 
+interface Asked {
+  /** What ends both streams. */
+  readonly tag: string
+  readonly input: CaseMessage
+  readonly outputBytes: number
+  readonly wantsLength: number | null
+}
+
 /** null: the program does not compile. Throws UpstreamError if the service failed, or if its answer leaves open what the program did. */
-function readAnswer(
-  reply: Reply,
-  tag: string,
-  outputBytes: number,
-  wantsLength: number | null,
-): Answer | null {
+function readAnswer(reply: Reply, { tag, input, outputBytes, wantsLength }: Asked): Answer | null {
   const { status, run_result: run } = objectIn(reply)
   if (status === 'SandboxError')
     throw new UpstreamError('judge_unreachable', 'the server reported SandboxError', { isAboutContent: true })
@@ -145,7 +150,10 @@ function readAnswer(
   if (stdout.startsWith('[DecodeError]')) return { ...answer, ended: 'ok' }
   if (value === undefined) throw malformedReply('the end of its output is missing')
   try {
-    return { ...answer, ended: 'ok', ...(value !== '\n' && { value: JSON.parse(value) as unknown }) }
+    return unsealed(
+      { ...answer, ended: 'ok', ...(value !== '\n' && { value: JSON.parse(value) as unknown }) },
+      input,
+    )
   } catch {
     return { ...answer, ended: 'tampered' }
   }
@@ -206,7 +214,7 @@ def run():
     try:
         exec(code, names)
         if ${'stdin' in input ? 'False' : 'True'}:
-            value = dumps(to_encode(value_of(case, names)))
+            value = dumps([case["gives"], to_encode(value_of(case, names))])
         wait()
     except SystemExit as stop:
         number = exit_code(stop, sys.stderr)

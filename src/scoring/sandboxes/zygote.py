@@ -11,11 +11,11 @@ Then the other side sends, and waits for each answer:
     {"program": source, "memory_mb": 1024, "cpu_s": 10, "wall_s": 10, "output_bytes": 1048576}, with "language": "cpp" |
         "javascript", whose cases have only "stdin", and "key": a hash of a C++ source, which is then compiled once
         -> {"compiled": true} | {"compiled": false, "message": "..."}
-    {"stdin": "text"} | {"call": "name", "args": "a JSON list"} | {"value": "expression"} |
-    {"check": "statements", "gives": "any text"}; of all but the first kind, the first bit of the length is set
+    {"stdin": "text"} | {"call": "name", "args": "a JSON list"} | {"value": "expression"} | {"check": "statements"}; all but
+    the first kind with "gives": "any text", which comes back with the value, and with the first bit of the length set
         -> {"ended": "ok" | "exception" | "exit" | "signal" | "time" | "memory" | "output" | "missing", "code": 0,
             "asleep": true, "cpu_s": 0.01, "wall_s": 0.01, "sizes": [7, 0, 2]}, a line break, and as many bytes of
-            standard output, standard error and JSON of the encoded value
+            standard output, standard error and JSON of a list of "gives" and the encoded value
     an empty message, after which the next program may come
 
 Three kinds of process take part. The server imports what programs use, once. For each program it forks a template,
@@ -147,7 +147,7 @@ def enter_case(given, out, err, res, program, case, prctl=libc.prctl):
     leave, write, format_error, threads, exit_calls = os._exit, write_all, traceback.format_exc, _thread._count, threading
     dumps, to_encode, names, stdout, stderr = json.dumps, encode, program.names, sys.stdout, sys.stderr
     own_folder = os.path.dirname(__file__)
-    asks_value = res is not None
+    asks_value, gives = res is not None, case.get("gives")
     prctl(PR_SET_PDEATHSIG, KILL_SIGNAL, 0, 0, 0)
     os.dup2(given, 0)
     os.dup2(out, 1)
@@ -163,7 +163,7 @@ def enter_case(given, out, err, res, program, case, prctl=libc.prctl):
     try:
         exec(program.code, names)
         if asks_value:
-            write(3, dumps(to_encode(value_of(case, names))).encode())
+            write(3, dumps([gives, to_encode(value_of(case, names))]).encode())
         if threads() or exit_calls._threading_atexits:
             exit_calls._shutdown()
         stdout.flush()

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Answer, CaseMessage } from './case-result.ts'
+import { type Answer, type CaseMessage, unsealed } from './case-result.ts'
 
 /** How programs are confined: with namespaces, with Landlock and seccomp only, or not at all. */
 export type Level = 'namespaces' | 'landlock' | 'none'
@@ -75,7 +75,7 @@ export class Zygote {
 
   /** Sends a case and resolves to how it ended. Rejects with ZygoteGone. */
   async runCase(input: CaseMessage): Promise<Answer> {
-    return (await this.#exchange(input, 'stdin' in input ? 0 : asksValue)) as Answer
+    return unsealed((await this.#exchange(input, 'stdin' in input ? 0 : asksValue)) as Answer, input)
   }
 
   /** Ends the program. */

@@ -189,6 +189,12 @@ t.test('a program that cheats does not pass', { skip }, async (t) => {
       'import os\nos.write(3, b"2")\nos._exit(0)\n',
       { call: 'f', args: '[1]', expected: { json: '[2]' } },
     ],
+    [
+      'writes the right value itself',
+      'import os\nos.write(3, b"2")\nos._exit(0)\n',
+      { value: 'f(1)', expected: { python: '2' } },
+    ],
+    ['leaves before a call that only has to end', 'import os\nos._exit(0)', { call: 'f', args: '[1]' }],
     ...['NaN', '1e999', '[', '\\xff'].map(
       (text) =>
         [

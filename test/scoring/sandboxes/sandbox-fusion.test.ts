@@ -18,6 +18,8 @@ const finished = (code: number, stdout: string, stderr = ''): object => ({
   executor_pod_name: null,
   files: {},
 })
+/** The text that comes back with a value. */
+const givesIn = ({ text }: Seen): string => /gives[\\": ]+([0-9a-f-]{36})/.exec(text)?.[1] ?? ''
 const late = (stdout: string): object => ({
   status: 'Failed',
   message: '',
@@ -72,15 +74,22 @@ t.test("the candidate's end is a verdict, and the service's is none", async (t) 
     ['bytes that are no text', () => finished(0, "[DecodeError] 'utf-8'", 'TAG'), one('1'), 'ok', false],
     [
       'a value',
-      ends(0, 'noise', '', '[1, 2]'),
+      ends(0, 'noise', '', '["GIVES",[1, 2]]'),
       { call: 'f', args: '[]', expected: { json: '[1, 2]' } },
       'ok',
       true,
     ],
     [
       'a value that is nested deeper than any',
-      ends(0, '', '', `${'['.repeat(50_000)}1${']'.repeat(50_000)}`),
+      ends(0, '', '', `["GIVES",${'['.repeat(50_000)}1${']'.repeat(50_000)}]`),
       { value: 'f(1)', expected: { exact: '' } },
+      'tampered',
+      false,
+    ],
+    [
+      'a value that the program wrote itself',
+      ends(0, '', '', '[1, 2]'),
+      { call: 'f', args: '[]', expected: { json: '[1, 2]' } },
       'tampered',
       false,
     ],
@@ -88,7 +97,11 @@ t.test("the candidate's end is a verdict, and the service's is none", async (t) 
   ]
   for (const [what, answers, wanted, ended, passed] of verdicts) {
     const given: Answers = (tag, seen) =>
-      JSON.parse(JSON.stringify(answers(tag, seen)).replace('"TAG"', JSON.stringify(tag)))
+      JSON.parse(
+        JSON.stringify(answers(tag, seen))
+          .replace('"TAG"', JSON.stringify(tag))
+          .replace('GIVES', givesIn(seen)),
+      )
     const { sandbox } = await sandboxOf(t, given)
     t.match(await runOn(sandbox, [wanted]), { result: { compiled: true, cases: [{ ended, passed }] } }, what)
   }
