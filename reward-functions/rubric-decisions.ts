@@ -11,10 +11,17 @@ import {
   type PartDecision,
   type Row,
 } from '../src/contract/index.ts'
-import { checkMustScore, lowestOf, rubricSumOf, rubricSumOptions } from '../src/contract/rubric-options.ts'
+import {
+  checkMustScore,
+  conversationTemplate,
+  lowestOf,
+  rubricSumOf,
+  rubricSumOptions,
+} from '../src/contract/rubric-options.ts'
 import {
   type Criterion,
   type CriterionFound,
+  criterionKey,
   criterionLabel,
   repliesTo,
   rubricOf,
@@ -67,7 +74,7 @@ function decisionOn(criterion: Criterion, at: number, given: Options): PartDecis
   const fault = decisionFault({ question, as })
   if (fault !== null)
     throw new BadSample(`${name} cannot be asked as a decision: ${fault}; rubric-judge can ask it`)
-  return { question, as, names: [name] }
+  return { question, as, names: [name], criteria: [criterionKey(criterion, given.tags)] }
 }
 
 /** The stage of each criterion: those with `must` come first, so that the others need not be asked if one fails. */
@@ -131,10 +138,11 @@ export default defineQuestionsReward({
   thinking: ({ thinking }) => thinking,
   rm_preprocess(row) {
     const { sample, options: given } = row
-    const { about, thinking, max_tokens } = given
+    const { thinking, max_tokens } = given
+    const shown = conversationTemplate(given.about, sample, about)
     const criteria = criteriaOf(row)
     return {
-      about: judgePrompt(about, sample, { thinking, max_tokens }),
+      about: judgePrompt(shown, sample, { thinking, max_tokens }),
       questions: stagesOf(criteria, given).map((stage, at) => ({
         ...decisionOn(criteria[at] as Criterion, at, given),
         stage,

@@ -9,12 +9,19 @@ import {
   type Row,
 } from '../src/contract/index.ts'
 import { comparisonOptions } from '../src/contract/judge-prompt.ts'
-import { checkMustScore, lowestOf, rubricSumOf, rubricSumOptions } from '../src/contract/rubric-options.ts'
+import {
+  checkMustScore,
+  conversationTemplate,
+  lowestOf,
+  rubricSumOf,
+  rubricSumOptions,
+} from '../src/contract/rubric-options.ts'
 import {
   batchSchema,
   batchVerdicts,
   type Criterion,
   type CriterionFound,
+  criterionKey,
   criterionLabel,
   repliesTo,
   rubricOf,
@@ -90,11 +97,11 @@ export default defineGroupQuestionsReward({
   rm_preprocess(rows) {
     const [first] = rows
     if (!first) throw new RangeError('the group is empty')
-    const { template, ...shown } = first.options
+    const { template: given, ...shown } = first.options
     const list = rows.map((_row, at) => `Answer a${at + 1}:\n{answer_${at + 1}}`).join('\n\n')
     const named = rows.map(({ sample }, at) => [`answer_${at + 1}`, sample] as const)
     const about = judgePrompt(
-      template.replaceAll('{answers}', () => list),
+      conversationTemplate(given, first.sample, template).replaceAll('{answers}', () => list),
       first.sample,
       { ...shown, answers: Object.fromEntries(named), trusted: { count: String(rows.length) } },
     )
@@ -120,6 +127,7 @@ export default defineGroupQuestionsReward({
           },
           scores: rows.length,
           names: [criterionLabel(criterion, at, first.options.tags)],
+          criteria: [criterionKey(criterion, first.options.tags)],
         }
       }),
     }

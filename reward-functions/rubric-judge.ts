@@ -12,13 +12,20 @@ import {
   type Row,
   type Score,
 } from '../src/contract/index.ts'
-import { checkMustScore, lowestOf, rubricSumOf, rubricSumOptions } from '../src/contract/rubric-options.ts'
+import {
+  checkMustScore,
+  conversationTemplate,
+  lowestOf,
+  rubricSumOf,
+  rubricSumOptions,
+} from '../src/contract/rubric-options.ts'
 import {
   batchSchema,
   batchVerdicts,
   type Criterion,
   type CriterionFound,
   type CriterionVerdict,
+  criterionKey,
   criterionLabel,
   gradeIn,
   grades,
@@ -291,18 +298,25 @@ export default defineQuestionsReward({
   parts: ({ tags }) => [...new Set(tags)],
   thinking: ({ thinking }) => thinking,
   rm_preprocess(row) {
-    const { code, template, thinking, max_tokens } = row.options
+    const { code, thinking, max_tokens } = row.options
     const batches = code ? publishedBatches(row, code) : []
     const criteria = code ? [] : criteriaOf(row)
-    const about = judgePrompt(template, row.sample, { thinking, max_tokens })
+    const shown = conversationTemplate(row.options.template, row.sample, template)
+    const about = judgePrompt(shown, row.sample, { thinking, max_tokens })
     if (code) {
       let asked = 0
       return {
         about,
         questions: batches.map((criteria) => {
           const { template: own, values, reply } = publishedQuestion(criteria, code)
-          const names = criteria.map(() => criterionLabel({ tags: [] }, asked++, []))
-          return { question: fill(own, values), ...(reply && { reply }), scores: criteria.length, names }
+          const names = criteria.map(() => criterionLabel({}, asked++, []))
+          return {
+            question: fill(own, values),
+            ...(reply && { reply }),
+            scores: criteria.length,
+            names,
+            criteria: criteria.map((criterion) => criterionKey(criterion, [])),
+          }
         }),
       }
     }
@@ -310,15 +324,18 @@ export default defineQuestionsReward({
     const isOverall = askOf(row.options) === 'overall'
     return {
       about,
-      questions: plan(criteria, row.options).map(({ places, stage }) => ({
-        ...questionOf(
-          places.map((at) => criteria[at] as Criterion),
-          row.options,
-        ),
-        scores: isOverall ? 1 : places.length,
-        stage,
-        ...(!isOverall && { names: places.map((at) => criterionLabel(criteria[at] as Criterion, at, tags)) }),
-      })),
+      questions: plan(criteria, row.options).map(({ places, stage }) => {
+        const asked = places.map((at) => criteria[at] as Criterion)
+        const question = questionOf(asked, row.options)
+        if (isOverall) return { ...question, scores: 1, stage }
+        return {
+          ...question,
+          scores: asked.length,
+          stage,
+          names: asked.map((criterion, at) => criterionLabel(criterion, places[at] ?? at, tags)),
+          criteria: asked.map((criterion) => criterionKey(criterion, tags)),
+        }
+      }),
     }
   },
   rm_postprocess({ text }, row, at) {

@@ -269,23 +269,33 @@ function checkForm(reply: Json, schema: object | undefined): void {
   throw new NoVerdict("the reply does not fit the step's schema")
 }
 
-/** The number at a place, or the one that `map` has for its text. Its range is checked later. */
-function scoreAt(
-  reply: Json,
-  { score, map }: { readonly score: string; readonly map: Readonly<Record<string, number>> },
-) {
+interface Reading {
+  readonly score: string
+  readonly map: Readonly<Record<string, number>>
+  readonly range: readonly [low: number, high: number]
+}
+
+/** The number at a place, or the one that `map` has for its text. */
+function scoreAt(reply: Json, { score, map, range: [low, high] }: Reading): number {
   const value = at(reply, score)
-  if (typeof value === 'number') return value
+  if (typeof value === 'number') {
+    if (value >= low && value <= high) return value
+    const place = `the score at ${score || "the reply's root"}`
+    throw new NoVerdict(`${place} is outside the step's range of ${low} to ${high}`, 'judge_out_of_range')
+  }
   const text = typeof value === 'string' || typeof value === 'boolean' ? String(value) : null
   const mapped = text !== null && Object.hasOwn(map, text) ? map[text] : undefined
   if (mapped !== undefined) return mapped
-  throw new NoVerdict(`the reply has no score at ${score || 'its root'}, but ${kindOf(value)}`)
+  const remedy = text === null ? '' : ', which the option map does not have'
+  throw new NoVerdict(`the reply has no score at ${score || 'its root'}, but ${kindOf(value)}${remedy}`)
 }
 
 function kindOf(value: Json | undefined): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
-  return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`
+  if (typeof value === 'boolean') return 'true or false'
+  if (typeof value === 'string') return 'a text'
+  return Array.isArray(value) ? 'a list' : 'an object'
 }
 
 function leanScore(reply: Json, place: string): number {

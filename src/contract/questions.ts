@@ -12,6 +12,11 @@ interface Part {
    * What each score is about, or all of them, for the failure of a row that lacks it: `criterion 2`. No text of the row.
    */
   readonly names?: readonly string[]
+  /**
+   * The criterion that each score is of, or all of them, by a name that is the same in all rows: its verdicts are counted
+   * in metrics. A tag of the options, or a digest. No text of the row.
+   */
+  readonly criteria?: readonly string[]
 }
 
 /** One of the questions. */

@@ -1,6 +1,7 @@
 /** How a rubric's criteria become a score: the options that judges by rubric share. */
 
 import { z } from 'zod'
+import { isBlank, type Sample } from '../core/sample/sample.ts'
 
 export const rubricSumOptions = {
   /** How the criteria become a score. */
@@ -36,6 +37,20 @@ export function checkMustScore(
   const least = lowestOf(given)
   if (!(score >= least && score <= 1))
     context.addIssue({ code: 'custom', path: ['must_score'], message: `must lie within ${least} and 1` })
+}
+
+/**
+ * The template for a row. A default one shows a conversation whole: what the user said last may mean nothing without it.
+ * An `rm_prompt` stands for all of the prompt.
+ */
+export function conversationTemplate(
+  template: string,
+  { prompt, rmPrompt = '' }: Pick<Sample, 'prompt' | 'rmPrompt'>,
+  own: string,
+): string {
+  if (template !== own || typeof prompt === 'string' || !isBlank(rmPrompt)) return template
+  const isConversation = prompt.filter(({ role }) => role !== 'system').length > 1
+  return isConversation ? template.replaceAll('{question}', '{prompt}') : template
 }
 
 /** The settings of the sum, as `rubricScore` takes them. */

@@ -1,7 +1,8 @@
 /**
- * Non-cryptographic hashes over UTF-16 units. They are stable across processes and versions: pools and
- * records depend on that.
+ * Hashes. Those of 32 and 53 bits are over UTF-16 units and not cryptographic. All are stable across processes and versions:
+ * pools and records depend on that.
  */
+import { createHash } from 'node:crypto'
 
 /** FNV-1a over UTF-16 units, as an unsigned 32-bit integer. */
 export function fnv1a(text: string): number {
@@ -31,3 +32,29 @@ export function cyrb53(text: string, seed = 0, start = 0, end = text.length): nu
   b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
   return 4294967296 * (2097151 & b) + (a >>> 0)
 }
+
+/** Characters hashed between two yields. */
+const pieceChars = 128 * 1024
+
+/**
+ * SHA-256 of `before` followed by a text, in hex. Yields between slices, since hashing megabytes at once blocks the event loop.
+ * UTF-16 keeps texts with different lone surrogates apart; UTF-8 does not.
+ */
+export function* longHash(
+  before: string,
+  text: string,
+  encoding: 'utf8' | 'utf16le',
+): Generator<void, string> {
+  const hash = createHash('sha256').update(before, encoding)
+  for (let at = 0; at < text.length; ) {
+    const wished = Math.min(at + pieceChars, text.length)
+    // Never splits a surrogate pair.
+    const end = wished < text.length && isHigh(text.charCodeAt(wished - 1)) ? wished - 1 : wished
+    hash.update(text.slice(at, end), encoding)
+    at = end
+    yield
+  }
+  return hash.digest('hex')
+}
+
+const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff

@@ -5,7 +5,7 @@
 import type { Clock } from './clock.ts'
 
 /** Events about failing listeners. */
-export interface ListenerEvents {
+interface ListenerEvents {
   /** Called for each failure. `listener` is one of a closed set of names. */
   failed?(listener: string): void
   /** Called at most once a minute per listener. */

@@ -17,12 +17,12 @@ export * from './python.ts'
 export { readPythonList } from './python-literal.ts'
 export * from './repetition.ts'
 export * from './rider.ts'
+export * from './rubric/criterion-names.ts'
 export * from './rubric/published-judges.ts'
 export * from './rubric/published-replies.ts'
 export * from './rubric/replies.ts'
 export {
   type Criterion,
-  criterionLabel,
   holdsRubric,
   type Rubric,
   type RubricForm,

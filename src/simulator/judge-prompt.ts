@@ -96,9 +96,15 @@ function roleOf(label: string): Role {
   return questions.test(word) ? 'question' : 'answer'
 }
 
-/** The candidate that a label names: `B` in 'Answer B', `2` in 'Response 2', '' if none. */
+/** The candidate that a label names: `B` in 'Answer B', `2` in 'Response 2', `a2` in 'Answer a2', '' if none. */
 function candidateOf(label: string): string {
-  return /(?:^|[^A-Za-z0-9])([A-Z]|\d{1,3})[^A-Za-z0-9]*$/u.exec(label.slice(-12))?.[1] ?? ''
+  return /(?:^|[^A-Za-z0-9])([A-Z]|a?\d{1,3})[^A-Za-z0-9]*$/u.exec(label.slice(-12))?.[1] ?? ''
+}
+
+/** The key of a criterion of a rubric: `c2` of 'Criterion c2 (yes or no)', '' of 'Criterion'. null: it names none. */
+function criterionKey(label: string): string | null {
+  const found = /^criterion(?: (c\d{1,3}))?(?:\W|$)/iu.exec(label)
+  return found && (found[1] ?? '')
 }
 
 const decoration = /^[\s#*>[(<_-]{0,8}/u
@@ -127,6 +133,14 @@ interface Candidate {
   readonly text: string
   /** It is between two fences with the same nonce. */
   readonly isFenced: boolean
+  /** It may be an earlier turn of a conversation. */
+  readonly isTurn?: boolean
+}
+
+/** A criterion of a rubric. `label`: its key in the reply, '' if it is the only one. */
+interface Criterion {
+  readonly label: string
+  readonly text: string
 }
 
 /** A judge's reading of its prompt. Parsed on first use, so a policy that reads nothing pays nothing. */
@@ -169,6 +183,11 @@ export class JudgePrompt {
     return this.#read().candidates
   }
 
+  /** What the answers are judged by, as the prompt fences it. */
+  get criteria(): readonly Criterion[] {
+    return this.#read().criteria
+  }
+
   /** The candidate selected by `about`, else the first. null: the prompt has none. */
   get candidate(): Candidate | null {
     return this.#candidate ?? this.candidates[0] ?? null
@@ -197,6 +216,7 @@ interface Parts {
   question: string
   reference: string | null
   candidates: Candidate[]
+  criteria: Criterion[]
 }
 
 interface Section {
@@ -207,7 +227,7 @@ interface Section {
 }
 
 function readParts(turns: readonly Turn[]): Parts {
-  const parts: Parts = { instructions: '', question: '', reference: null, candidates: [] }
+  const parts: Parts = { instructions: '', question: '', reference: null, candidates: [], criteria: [] }
   const last = turns.at(-1)
   const isRollout = last?.role === 'assistant' && turns.length > 1
   const sections = (isRollout ? turns.slice(0, -1) : turns).flatMap((turn) => readSections(turn.content))
@@ -228,14 +248,19 @@ function readParts(turns: readonly Turn[]): Parts {
  * The first question and the first reference count, fenced ones before others. Labels distinguish answers.
  */
 function place({ role, label, text, isFenced }: Section, parts: Parts): void {
-  if (role === 'other') parts.instructions += isFenced ? '' : `${text}\n`
+  const key = isFenced ? criterionKey(label) : null
+  if (key !== null) parts.criteria.push({ label: key, text })
+  else if (role === 'other') parts.instructions += isFenced ? '' : `${text}\n`
   else if (role === 'question') parts.question ||= text
   else if (role === 'reference') parts.reference ??= text
   else {
     const candidate = candidateOf(label)
-    if (!parts.candidates.some((known) => known.label === candidate)) {
-      parts.candidates.push({ label: candidate, text, isFenced })
-    }
+    const isTurn = /^\W*assistant\W*$/iu.test(label)
+    const known = parts.candidates.findIndex((one) => one.label === candidate)
+    if (known < 0) parts.candidates.push({ label: candidate, text, isFenced, isTurn })
+    // A conversation that the prompt shows has turns of an assistant before the answer.
+    else if (parts.candidates[known]?.isTurn && !isTurn)
+      parts.candidates[known] = { label: candidate, text, isFenced }
   }
 }
 

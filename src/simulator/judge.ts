@@ -2,6 +2,10 @@ import { uniform } from './hash.ts'
 import type { JudgePrompt } from './judge-prompt.ts'
 import type { Draw, Judged, Policy } from './policies.ts'
 
+/** Whether right answers do not meet a criterion, by its words. */
+export const namesFault = (criterion: string): boolean =>
+  /\b(?:other than|wrong|incorrect|false|errors?|mistakes?|faults?)\b/iu.test(criterion)
+
 /** A policy with a rate of mistakes. */
 export class Judge {
   readonly #policy: Policy
@@ -19,20 +23,31 @@ export class Judge {
     const reply = this.#policy(prompt, draw)
     if (typeof reply === 'string') return reply
     // A policy without parameters reads nothing, so its prompt is not parsed.
-    const candidates = this.#policy.length === 0 ? [] : prompt.candidates
-    if (candidates.length < 2) return [this.#judged(reply, prompt, draw, '')]
+    const isRead = this.#policy.length > 0
+    const [candidates, criteria] = isRead ? [prompt.candidates, prompt.criteria] : [[], []]
+    const [criterion] = criteria
+    if (candidates.length < 2) {
+      const asked = criterion ? criteria : [{ label: '', text: '' }]
+      return asked.map(({ label, text }) => this.#judged(reply, prompt, draw, label, text))
+    }
     return candidates.map((candidate) => {
       const subject = prompt.about(candidate)
-      return this.#judged(this.#policy(subject, draw), subject, draw, candidate.label)
+      return this.#judged(this.#policy(subject, draw), subject, draw, candidate.label, criterion?.text ?? '')
     })
   }
 
-  #judged(reply: ReturnType<Policy>, prompt: JudgePrompt, draw: Draw, label: string): Judged {
+  #judged(
+    reply: ReturnType<Policy>,
+    prompt: JudgePrompt,
+    draw: Draw,
+    label: string,
+    criterion: string,
+  ): Judged {
     if (reply === null || typeof reply === 'string') {
       return { label, score: this.#undecided, reason: 'There is nothing to go by.' }
     }
-    const score = this.#isWrong(prompt, draw) ? 1 - reply.score : reply.score
-    return { label, score, reason: reply.reason }
+    const isRight = namesFault(criterion) === this.#isWrong(prompt, draw)
+    return { label, score: isRight ? reply.score : 1 - reply.score, reason: reply.reason }
   }
 
   /**

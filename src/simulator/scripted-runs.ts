@@ -3,16 +3,7 @@
 import { badRequest } from './refusal.ts'
 
 /** How a program ends, in the words of the gateway's results. */
-export const programEnds = [
-  'ok',
-  'exception',
-  'exit',
-  'signal',
-  'time',
-  'memory',
-  'missing',
-  'compile',
-] as const
+const programEnds = ['ok', 'exception', 'exit', 'signal', 'time', 'memory', 'missing', 'compile'] as const
 
 type ProgramEnd = (typeof programEnds)[number]
 
@@ -66,7 +57,7 @@ export function readScript(value: unknown): ScriptedRun[] {
 }
 
 /** What a server of programs was asked to run. */
-export interface AskedRun {
+interface AskedRun {
   readonly program: string
   readonly stdin: string
   /** The call, expression or statements that are evaluated; null for standard input. */

@@ -18,7 +18,7 @@ function fill(given: unknown, judged: readonly Judged[], name: string, root: Sch
   const [first = { score: 0, reason: '', label: '' }] = judged
   if (depth > deepest) return null
   if ('const' in schema) return schema.const
-  if (Array.isArray(schema.enum)) return byScore(schema.enum, first.score)
+  if (Array.isArray(schema.enum)) return byScore(schema.enum, candidateOf(name, judged).score)
   const [branch] = (schema.anyOf ?? schema.oneOf ?? schema.allOf ?? []) as readonly unknown[]
   if (branch !== undefined) return fill(branch, judged, name, root, depth + 1)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
@@ -29,7 +29,10 @@ function fill(given: unknown, judged: readonly Judged[], name: string, root: Sch
   if (type === 'null') return null
   const properties = asSchema(schema.properties)
   return Object.fromEntries(
-    Object.entries(properties).map(([key, value]) => [key, fill(value, judged, key, root, depth + 1)]),
+    Object.entries(properties).map(([key, value]) => {
+      const own = judged.filter(({ label }) => label !== '' && key === label)
+      return [key, fill(value, own.length > 0 ? own : judged, key, root, depth + 1)]
+    }),
   )
 }
 

@@ -23,7 +23,7 @@ export const nativeResponse = z.union([z.string(), messageList, segmentList], {
 })
 
 /** Prompt and response of a row. */
-export interface WholeRollout {
+interface WholeRollout {
   readonly prompt: string | readonly Message[]
   readonly response: string | readonly Message[]
   /** If it came in several segments: the index of the turn with which each begins. */

@@ -6,7 +6,7 @@ import type { GroundTruthIndex } from './ground-truth-index.ts'
 import { badSample, type GroundTruth, withFlag } from './native.ts'
 
 /** What a format read of one row. */
-export interface TrainerRow {
+interface TrainerRow {
   readonly id: string
   readonly prompt: Sample['prompt']
   /** A text, or all messages that the rollout added. */

@@ -446,6 +446,24 @@ t.test('--trainer warns about each reward that a trainer would turn into a numbe
   t.same(await warned('trl'), [])
 })
 
+t.test('rubric judges are checked and asked without rows of the user', async (t) => {
+  const { url } = await simulated(t, { model: 'm', policy: 'arithmetic' })
+  const folder = t.testdir({
+    'gateway.yaml': `models: { judge: { model: m, instances: ["${url}"], decide: { wire: vllm } } }\n`,
+    ...Object.fromEntries(
+      ['rubric-judge', 'rubric-judge-group', 'rubric-decisions'].map((name) => [
+        `${name}.yaml`,
+        `steps: [{ name: r, function: ${name}, model: judge }]\n`,
+      ]),
+    ),
+  })
+  const { code, text } = await check([folder, '--connect'])
+  t.equal(code, 0, text)
+  t.notMatch(text, /warning/)
+  for (const name of ['rubric-judge', 'rubric-decisions'])
+    t.match(text, new RegExp(`answers the question of ${name}, step r with `))
+})
+
 t.test('a rubric scores each sample alone, so its explanation does not ask for whole groups', async (t) => {
   const folder = t.testdir({
     'gateway.yaml': 'models: { judge: { model: judge, instances: [http://127.0.0.1:1] } }\n',

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import rubricDecisions from '../../reward-functions/rubric-decisions.ts'
 import rubricJudge from '../../reward-functions/rubric-judge.ts'
 import rubricJudgeGroup from '../../reward-functions/rubric-judge-group.ts'
+import type { PartQuestions } from '../../src/contract/index.ts'
 import type { Json, Sample } from '../../src/core/sample/sample.ts'
 import {
   openInstructScore,
@@ -133,6 +134,53 @@ t.test('each criterion is asked, and the share of the positive weight is the sco
   const [first] = server.seen
   t.match(first?.body, { structured_outputs: { choice: ['no', 'yes'] } }, 'the reply is one of two words')
 })
+
+t.test(
+  'a judge sees the whole of a conversation, unless the row or the config says what it sees',
+  async (t) => {
+    const own = 'Task: {question}\nAnswer: {response}\n'
+    const { gateway, server } = await rubrics(t, asSaid, {
+      it: {},
+      bench: published('healthbench'),
+      own: { template: own },
+    })
+    const prompt = [
+      { role: 'system', content: 'Be kind.' },
+      { role: 'user', content: 'I am pregnant.' },
+      { role: 'assistant', content: 'Congratulations.' },
+      { role: 'user', content: 'May I drink wine?' },
+    ]
+    const groundTruth = { rubrics: [{ criterion: 'no alcohol: yes', points: 1 }] }
+    const shown = async (reward: string, parts: Partial<Sample>) => {
+      await outcomesOf(gateway, reward, [sampleOf('No.', { groundTruth, prompt, ...parts })])
+      const question = questionIn(server.seen.at(-1) as Seen)
+      return prompt.filter(({ content }) => question.includes(content)).length
+    }
+    t.equal(await shown('it', {}), 4)
+    t.equal(await shown('bench', {}), 4)
+    t.equal(await shown('own', {}), 1, 'the template names what it shows')
+    t.equal(await shown('it', { rmPrompt: 'May she drink?' }), 0, 'rm_prompt stands for the prompt')
+    t.equal(await shown('it', { prompt: prompt.filter(({ role }) => role !== 'assistant').slice(0, 2) }), 1)
+    const sample = sampleOf('No.', { groundTruth, prompt })
+    const others = {
+      group: rubricJudgeGroup.rm_preprocess([
+        { sample, truth: null, options: rubricJudgeGroup.options.parse({}), earlier: {} },
+      ] as never),
+      decisions: rubricDecisions.rm_preprocess({
+        sample,
+        truth: null,
+        options: rubricDecisions.options.parse({}),
+        earlier: {},
+      } as never),
+    }
+    for (const [name, { about }] of Object.entries(others as Record<string, PartQuestions>))
+      t.strictSame(
+        prompt.filter(({ content }) => about.values.includes(content)),
+        prompt,
+        name,
+      )
+  },
+)
 
 t.test('details hold every criterion, and tags become parts', async (t) => {
   const tags = ['axis:accuracy', 'axis:none', '__proto__']

@@ -37,7 +37,7 @@ interface CheckSettings extends DataSettings {
 export async function checkConfigs(paths: readonly string[], values: CheckSettings, io: Io): Promise<number> {
   const given: GivenRows =
     values.input === undefined
-      ? { samples: [plainSample], isPlain: true }
+      ? { samples: [plainSample, rubricSample], isPlain: true }
       : { samples: await firstSamples(values.input, io), isPlain: false }
   const read = configTexts(paths)
   const written = readConfigs(read, io.env)
@@ -187,12 +187,15 @@ async function warningsOf(
   functions: FunctionHost,
   models: Resolved['models'],
 ): Promise<readonly string[]> {
-  const [sample, ...others] = samples
-  let found = await traceMarker(step, sample, functions)
-  for (const other of others) {
+  let [sample] = samples
+  const first = await traceMarker(step, sample, functions)
+  let found = first
+  for (const other of samples.slice(1)) {
     if (found.status !== 'no_question') break
+    sample = other
     found = await traceMarker(step, other, functions)
   }
+  if (found.status === 'no_question') found = first
   const where = `${name}, step ${step.name} (${step.function.name})`
   const faults = 'question' in found && found.question ? wireFaults(step, found.question, models) : []
   if (faults.length > 0) return faults.map((fault) => `${where}: ${fault}`)
@@ -208,7 +211,8 @@ async function warningsOf(
         `${where}: not checked for an unguarded response (${found.why}); give matching rows with --input`,
       ]
     case 'guarded': {
-      const why = sample === plainSample ? await refusesMessages(step, sample, functions) : null
+      const isExample = sample === plainSample || sample === rubricSample
+      const why = isExample ? await refusesMessages(step, sample, functions) : null
       return why === null
         ? []
         : [`${where}: fails if the prompt is a list of messages (${why}); use lastUserText(sample)`]
@@ -225,6 +229,8 @@ const plainSample: Sample = {
   rmPrompts: {},
   extraInfo: {},
 }
+
+const rubricSample: Sample = { ...plainSample, groundTruth: [{ text: 'States that 2 + 2 is 4.' }] }
 
 /** Enough to find a row for each step, in files that hold rows of several kinds. */
 const mostRows = 20

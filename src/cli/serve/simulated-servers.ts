@@ -1,3 +1,4 @@
+import type { InjectedFault } from '../../simulator/faults.ts'
 import { startSimulatedServer } from '../../simulator/server.ts'
 import type { ServerStats } from '../../simulator/stats.ts'
 import { exampleRollouts } from '../../simulator/word-problems.ts'
@@ -8,8 +9,8 @@ export interface SimulatedServers {
   readonly env: Readonly<Record<string, string>>
   /** One entry for each server. */
   stats(): readonly { readonly model: string; readonly url: string; readonly stats: ServerStats }[]
-  /** The servers of a model answer 500 to every question, until `recover`. */
-  fail(model: string): void
+  /** The servers of a model have this fault until `recover`. By default they answer 500 to every question. */
+  fail(model: string, fault?: InjectedFault): void
   recover(): void
   close(): Promise<void>
 }
@@ -58,8 +59,8 @@ export async function startSimulatedServers(options: SimulatedServerOptions = {}
       }),
     ),
     stats: () => servers.map(({ model, server }) => ({ model, url: server.url, stats: server.stats() })),
-    fail: (failing) => {
-      for (const { model, server } of servers) if (model === failing) server.set({ kind: '500' })
+    fail: (failing, fault = { kind: '500' }) => {
+      for (const { model, server } of servers) if (model === failing) server.set(fault)
     },
     recover: () => {
       for (const { server } of servers) server.set()

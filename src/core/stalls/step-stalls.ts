@@ -2,7 +2,7 @@
  * The stall of a training step: from the last arrival of its rows to its last outcome, split by cause along the critical path of the
  * row that was last. docs/stalls.md has the definition.
  */
-import type { Spell, StallCause } from './question-times.ts'
+import type { Spell, StallCause } from './request-times.ts'
 
 /** A finished request of a step. Times are in milliseconds on one clock. */
 export interface FinishedRequest {

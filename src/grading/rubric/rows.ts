@@ -354,16 +354,6 @@ export function categoryOf(item: Fields): RarCategory | null {
   return rarCategories.find((one) => one.toLowerCase() === word?.trim().toLowerCase()) ?? null
 }
 
-/** How a failure names a criterion: by its place from 1, and by the first of the config's tags that it has. Never by the row's words. */
-export function criterionLabel(
-  { tags }: Pick<Criterion, 'tags'>,
-  at: number,
-  known: readonly string[],
-): string {
-  const tag = known.find((one) => tags.includes(one))
-  return `criterion ${at + 1}${tag === undefined ? '' : ` (${tag})`}`
-}
-
 const rubrics = new WeakMap<object, Rubric | RubricProblem>()
 
 /**

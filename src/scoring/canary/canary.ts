@@ -8,9 +8,9 @@ import type { Failure, Sample, Term } from '../../core/sample/sample.ts'
 import { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { StepContext } from '../engine/context.ts'
 import type { EngineParts } from '../engine/engine.ts'
-import { Gates } from '../engine/gate.ts'
 import { CrossRequestGroups } from '../engine/groups/cross-request-groups.ts'
 import { RequestGroups } from '../engine/groups/request-groups.ts'
+import { Gates } from '../engine/job.ts'
 import { judgeQuery } from '../engine/judge/ask.ts'
 import { questionsTerm } from '../engine/judge/questions-step.ts'
 import type { Vote } from '../engine/judge/votes.ts'
@@ -19,7 +19,7 @@ import { askedModels, type Plan, type PlanStep } from '../plan/plan.ts'
 import { type Probe, probesAsShipped } from './probes.ts'
 
 /** How often instances are probed, and when one is ejected or restored. */
-export interface CanarySettings extends Tolerance {
+interface CanarySettings extends Tolerance {
   readonly everyMs: number
   /** Limit for one probe. */
   readonly timeoutMs: number
@@ -170,7 +170,7 @@ export function resultOf({ min, max }: Probe, probed: Probed): ProbeResult {
 }
 
 /** When an instance is ejected. */
-export interface Tolerance {
+interface Tolerance {
   /** Eject after this many consecutive rounds with a wrong verdict. */
   readonly wrongRounds: number
   /** Eject if a larger share of the recent answers has no verdict. */
@@ -237,7 +237,7 @@ export type Probed =
   | { readonly status: 'failed'; readonly failure: Failure }
 
 /** Where a probe is sent; `deadline` is on the engine's clock. */
-export interface ProbeAim {
+interface ProbeAim {
   readonly plan: Plan
   readonly step: PlanStep
   readonly model: string

@@ -4,12 +4,12 @@ import type { Outcome } from '../../core/sample/sample.ts'
 import { questionBytes } from '../models/interface/ask.ts'
 import type { Models } from '../models/models.ts'
 import { askedModels, type Plan, type PlanStep } from '../plan/plan.ts'
-import { gateKey, mostQuestions } from './gate.ts'
 import type { EngineJob } from './job.ts'
+import { gateKey, mostQuestions } from './job.ts'
 import { watching } from './outcome.ts'
 
 /** Counts rows in progress and their memory, so that rows that do not fit are refused before any work starts. */
-export interface Admission {
+interface Admission {
   readonly inFlight: number
   /**
    * Throws RG_OVERLOADED if rows that take `heapBytes` do not fit now, or RG_REQUEST_TOO_LARGE if they would not fit even alone.

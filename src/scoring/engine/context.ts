@@ -6,8 +6,7 @@ import type { Models } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Sandboxes } from '../sandboxes/sandboxes.ts'
 import type { EngineEvents } from './events.ts'
-import type { Gates } from './gate.ts'
-import type { EngineJob, Expiry } from './job.ts'
+import type { EngineJob, Expiry, Gates } from './job.ts'
 
 /** What the steps of one request share. */
 export interface StepContext {

@@ -66,6 +66,23 @@ export interface RequestDone {
 /** A request whose rows begin to be scored; `done` follows with the same `times`. */
 export interface RequestBegan extends Pick<RequestDone, 'run' | 'trainingStep' | 'times'> {}
 
+/** What all votes on a question together say of each criterion that it asks about. */
+export interface CriteriaJudged {
+  readonly reward: string
+  readonly step: string
+  /** One for each row and criterion. */
+  readonly verdicts: readonly CriterionVerdict[]
+}
+
+export interface CriterionVerdict {
+  /** As the function names it; foreign text. */
+  readonly criterion: string
+  /** Whether it is one of the parts that the function declares: those are few, however many rows there are. */
+  readonly isDeclared: boolean
+  /** null: the judge failed, or its answer cannot be read. */
+  readonly score: number | null
+}
+
 /** Events of the engine. Listeners must be cheap; they are called through a ListenerGuard. */
 export interface EngineEvents {
   voted?(event: VoteEvent): void
@@ -75,6 +92,8 @@ export interface EngineEvents {
   done?(event: RequestDone): void
   /** A decision is asked again, of the step's second judge. */
   escalated?(event: { readonly reward: string; readonly step: string }): void
+  /** Called once for each question whose function names its criteria, unless the request was cancelled meanwhile. */
+  criteriaJudged?(event: CriteriaJudged): void
   /** Called once per question or refused answer, with the parts of the guard that applied. */
   guarded?(event: { readonly reward: string; readonly step: string; readonly parts: readonly string[] }): void
 }
@@ -87,6 +106,7 @@ export const engineEventNames = Object.keys({
   began: true,
   done: true,
   escalated: true,
+  criteriaJudged: true,
   guarded: true,
 } satisfies Record<keyof EngineEvents, true>) as readonly (keyof EngineEvents)[]
 

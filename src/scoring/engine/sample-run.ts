@@ -3,8 +3,8 @@ import type { Failure, OffReason, Outcome, RolloutStatus, Sample, Term } from '.
 import type { Expression } from '../plan/expression.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
-import { callRoom, drawRoom, type Gate } from './gate.ts'
 import { joinGroup } from './groups/group-step.ts'
+import { callRoom, drawRoom, type Gate } from './job.ts'
 import { judgeTerm } from './judge/ask.ts'
 import { questionsTerm } from './judge/questions-step.ts'
 import { drawsOf } from './judge/votes.ts'
@@ -20,7 +20,7 @@ import {
   termNamed,
   unforeseen,
 } from './step.ts'
-import { ignoredFlags, unseenContent } from './unseen.ts'
+import { ignoredFlags, unseenContent } from './unseen-content.ts'
 
 /** Runs one sample through its plan's steps. Each step begins as soon as the steps that it needs are finished. */
 export class SampleRun {
@@ -245,14 +245,14 @@ function holds(condition: Expression<boolean>, plan: Plan, terms: Terms): boolea
 }
 
 /** A step of one sample with its own trace span. */
-export interface TracedStep {
+interface TracedStep {
   /** Calls made with this context are traced as children of the step's span. */
   readonly context: StepContext
   end(term: Term): void
 }
 
 /** Null if the request is not traced. */
-export function traceStep(context: StepContext, step: PlanStep, sample: Sample): TracedStep | null {
+function traceStep(context: StepContext, step: PlanStep, sample: Sample): TracedStep | null {
   const { job } = context
   const span = job.trace?.begin(step.name, 'internal', {
     'reward_gateway.reward': job.plan.name,

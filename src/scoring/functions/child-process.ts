@@ -42,7 +42,7 @@ export interface ChildOptions {
 }
 
 /** What a child reports. */
-export interface ChildEvents {
+interface ChildEvents {
   data(bytes: Buffer): void
   /** It ended, and everything it sent was read. Not called after `end`. */
   gone(reason: string): void

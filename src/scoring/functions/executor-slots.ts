@@ -74,14 +74,14 @@ const lateMs = 250
 const minBeginMs = 5000
 
 /** The time limits of a pool's executors. */
-export interface WatchLimits {
+interface WatchLimits {
   readonly sampleTimeoutMs: number
   readonly loadTimeoutMs: number
   readonly clock: Clock
 }
 
 /** What the watch reports. */
-export interface WatchEvents {
+interface WatchEvents {
   /** A job reached its limit. `isPreempted`: the limit was only a slice of the time limit. */
   hung(slot: ExecutorSlot, victim: WaitingJob, limitMs: number, isPreempted: boolean): void
   broken(slot: ExecutorSlot, reason: string): void

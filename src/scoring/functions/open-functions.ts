@@ -5,14 +5,13 @@ import { GatewayError } from '../../core/errors.ts'
 import { ChunkPool, type ChunkPoolOptions } from './chunk-pool.ts'
 import { discover, type FunctionSource } from './discover.ts'
 import type { FunctionEvents, FunctionHost } from './function-host.ts'
-import { inPlace, inPlaceFunctions } from './in-place.ts'
 import type { JobRunner } from './job.ts'
-import { PooledHost } from './pooled-host.ts'
+import { inPlace, inPlaceFunctions, PooledHost } from './pooled-host.ts'
 import { nodeProcesses, type PythonSettings, pythonProcesses } from './process-executor.ts'
 import { workerThreads } from './thread-executor.ts'
 
 /** Where to find functions, and the resources to run them. */
-export interface FunctionHostOptions {
+interface FunctionHostOptions {
   /** Users' folders, in addition to the package's own functions. */
   readonly folders: readonly string[]
   /**

@@ -10,7 +10,7 @@ import { guardedEvents, type ListenerFailure, ListenerGuard } from '../../core/l
 import { didYouMean } from '../../core/nearest-name.ts'
 import { packageVersion } from '../../core/package-version.ts'
 import type { Failure, Outcome, Sample, Score } from '../../core/sample/sample.ts'
-import { withoutThoughts } from '../engine/guard/answers.ts'
+import { withoutThoughts } from '../engine/guard/row-texts.ts'
 import type { RowsToScore } from '../engine/job.ts'
 import type { FunctionDescription, FunctionHost } from '../functions/function-host.ts'
 import type { ForwardReply, ForwardRequest } from '../models/interface/ask.ts'

@@ -27,7 +27,7 @@ export function canaryOf({ canary }: GatewaySettings, parts: CanaryParts): Canar
 }
 
 /** Converts a known sample of the configs into a probe. */
-export function probeOf(written: KnownSample): Probe {
+function probeOf(written: KnownSample): Probe {
   const { name, prompt, response, ground_truth, rm_prompt, extra_info } = written
   const sample: Sample = {
     id: `canary ${name}`,
@@ -103,12 +103,12 @@ export async function checkReload(
 }
 
 /** A reading of the configs that samples can be scored with: the served one or its candidate successor. */
-export type CheckTarget = Pick<EngineParts, 'functions' | 'models' | 'sandboxes' | 'secret'> & {
+type CheckTarget = Pick<EngineParts, 'functions' | 'models' | 'sandboxes' | 'secret'> & {
   readonly plans: ReadonlyMap<string, Plan>
 }
 
 /** The samples that a new reading of the configs must score before it is served. */
-export interface RehearsalSettings {
+interface RehearsalSettings {
   /** By reward name. */
   readonly samples: ReadonlyMap<string, readonly Probe[]>
   /** The largest allowed difference from the served reward; null: no limit. */
@@ -120,7 +120,7 @@ export interface RehearsalSettings {
  * What is wrong with the rewards that `next` gives known samples: a missing reward, one out of bounds, or one too far from the
  * reward that `served` gives. Both score outside all requests and without listeners. Never rejects.
  */
-export async function reloadCheck(
+async function reloadCheck(
   { samples, maxChange, timeoutMs }: RehearsalSettings,
   next: CheckTarget,
   served: CheckTarget,

@@ -1,8 +1,8 @@
 import type { AskName } from '../../contract/index.ts'
 import type { Clock } from '../../core/clock.ts'
-import { type QuestionWatch, watchAll } from '../../core/stalls/question-times.ts'
-import type { Trace } from '../../core/tracing/trace.ts'
-import type { Backend, Settings } from './backends/backend.ts'
+import { type QuestionWatch, watchAll } from '../../core/stalls/request-times.ts'
+import type { Trace } from '../../core/tracing/open-tracing.ts'
+import { askingOf, type Backend, type Settings } from './backends/backend.ts'
 import { isTextAsk } from './backends/generated-text.ts'
 import { buildRequest, mostGenerated, tokensOf } from './build-request.ts'
 import { AllAttemptsFailed, type Dispatched, type UpstreamRequest } from './dispatch/dispatch.ts'
@@ -142,9 +142,10 @@ export class Batcher {
     const { ask, settings, prefix } = shared
     const { backend, headers, hedgesImages } = this.#parts
     const { isIdempotent = true } = backend
+    const asking = askingOf(backend, ask)
     try {
       const inputs = items.map(({ input }) => input)
-      const { path, body } = backend.translateBatch(ask, inputs, settings)
+      const { path, body } = asking.translateBatch(ask, inputs, settings)
       const done = await this.#parts.send<readonly (ParsedReply<unknown> | UpstreamError)[]>(
         {
           ask,
@@ -158,7 +159,7 @@ export class Batcher {
           isIdempotent,
           watch: watchAll(items.map(({ watch }) => watch)),
           message: { method: 'POST', path, headers, body },
-          read: (reply) => all(backend.readBatch(ask, jsonOf(ask, reply), inputs)),
+          read: (reply) => all(asking.readBatch(ask, jsonOf(ask, reply), inputs)),
         },
         sharedStop(items),
       )

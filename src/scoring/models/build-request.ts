@@ -1,11 +1,11 @@
 /** What a question becomes for a model: its settings, its cache key, its size, and the request to a server. */
-
+import { hash } from 'node:crypto'
 import { decisionTexts } from '../../contract/decision.ts'
 import type { AskName, Asks } from '../../contract/index.ts'
 import { memoizeByObject } from '../../core/memoize.ts'
-import type { QuestionWatch } from '../../core/stalls/question-times.ts'
-import type { Trace } from '../../core/tracing/trace.ts'
-import type { Backend, Settings } from './backends/backend.ts'
+import type { QuestionWatch } from '../../core/stalls/request-times.ts'
+import type { Trace } from '../../core/tracing/open-tracing.ts'
+import { askingOf, type Backend, type Settings } from './backends/backend.ts'
 import type { Dispatcher, UpstreamRequest } from './dispatch/dispatch.ts'
 import type { AnswerCache } from './dispatch/shared-answers.ts'
 import type { AskRequest, RenderedInput, Sampling } from './interface/ask.ts'
@@ -30,12 +30,20 @@ export const settingsOf = (config: ModelConfig, { sampling = none, reply, draw }
 /** Cached JSON of objects that many questions share. */
 const textOf = memoizeByObject((shared: object) => JSON.stringify(shared))
 
-/** The cache key of a question. `identity`: the model, its weights and how it is asked. */
+/**
+ * The cache key of a question. `identity`: the model, its weights and how it is asked. Hashed, because the text is made of pieces
+ * that may be parts of a response, and each part keeps its whole response in memory.
+ */
 export const keyOf = (
   { ask, key, draw }: AskRequest,
   { sampling, reply }: Settings,
   identity: string,
-): string => `${key} ${draw} ${ask} ${identity} ${textOf(sampling)} ${reply ? textOf(reply) : ''}`
+): string =>
+  hash(
+    'sha256',
+    `${key} ${draw} ${ask} ${identity} ${textOf(sampling)} ${reply ? textOf(reply) : ''}`,
+    'base64',
+  )
 
 /** Whether the answer is cached. Only generated text, and a service that does not say otherwise, can differ between calls. */
 export function isCached(config: ModelConfig, ask: AskName, { sampling }: Settings): boolean {
@@ -72,7 +80,8 @@ export function buildRequest<A extends AskName>(
   { backend, headers }: { readonly backend: Backend; readonly headers: Record<string, string> },
   { ask, input, settings, prefix, request, deadline, trace, watch, hedgesImages }: Question<A>,
 ): UpstreamRequest<Asks[A]['answer']> {
-  const { path, body } = backend.translate(ask, input, settings)
+  const asking = askingOf(backend, ask)
+  const { path, body } = asking.translate(ask, input, settings)
   const { isIdempotent = true } = backend
   return {
     ask,
@@ -85,7 +94,7 @@ export function buildRequest<A extends AskName>(
     isHedged: isIdempotent && (!(body instanceof ImageBody) || hedgesImages === true),
     isIdempotent,
     message: { method: 'POST', path, headers, body },
-    read: (reply) => backend.read(ask, jsonOf(ask, reply), input),
+    read: (reply) => asking.read(ask, jsonOf(ask, reply), input),
   }
 }
 

@@ -1,6 +1,5 @@
 import { pipeline, Readable, Transform } from 'node:stream'
-import type { Trace } from '../../core/tracing/trace.ts'
-import { beginCall, headersWith } from './dispatch/call-span.ts'
+import type { Trace } from '../../core/tracing/open-tracing.ts'
 import { isTriedAgain } from './dispatch/dispatch.ts'
 import type { ForwardReply, ForwardRequest } from './interface/ask.ts'
 import { CancelToken, whenAborted } from './interface/cancel-token.ts'
@@ -9,7 +8,7 @@ import type { Model } from './model.ts'
 import { bytesOfBody, type Load, loadOf } from './pool/capacity.ts'
 import type { PoolMember } from './pool/pool-member.ts'
 import { refusal } from './transport/reply.ts'
-import { faultOf, tooLong } from './transport/transport.ts'
+import { beginCall, faultOf, headersWith, tooLong } from './transport/transport.ts'
 import { abandoned, UpstreamError } from './transport/upstream-error.ts'
 
 /**
@@ -109,13 +108,13 @@ const noLonger = (): UpstreamError =>
   new UpstreamError('cancelled', 'nobody waits for the reply', { remedy: 'give-up' })
 
 /** A reply that has begun. `over` resolves when its body was read, broke off or was abandoned; never rejects. */
-export interface StartedReply {
+interface StartedReply {
   readonly reply: ForwardReply
   readonly over: Promise<void>
 }
 
 /** A 5xx or 429 reply. Another server may do better; otherwise the client gets this one. */
-export class ServerRefusal extends Error {
+class ServerRefusal extends Error {
   override readonly name = 'Refused' as const
   readonly fault: UpstreamError
   readonly begun: StartedReply

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AskName, Asks } from '../../contract/index.ts'
-import type { Settings } from './backends/backend.ts'
+import { askingOf, type Settings } from './backends/backend.ts'
 import { promptFormatVersion } from './backends/decision-wires.ts'
 import { isTextAsk } from './backends/generated-text.ts'
 import { Batcher } from './batch.ts'
@@ -21,7 +21,7 @@ import { wireLimits } from './interface/decide-wires.ts'
 import type { ModelConfig } from './interface/model-config.ts'
 import { imagesOfInput } from './interface/question-json.ts'
 import { LabelScorer, type LabelScoring } from './label-scoring.ts'
-import { type ModelQueue, queueWaitMs, ResponseTimes } from './pool/wait-estimate.ts'
+import { type ModelQueue, queueWaitMs, ResponseTimes } from './pool/balance.ts'
 import { TokenRewards } from './token-rewards.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 
@@ -222,7 +222,9 @@ export class Model {
     if (ask === 'rewards' && this.config.rewards.returns === 'tokens')
       return this.#tokenRewards().ask(input as Rendered, { ...asker, prefix }, stop)
     const isText = isTextAsk(ask)
-    const kind = this.#isShared(ask, input, settings) ? backend.batchKey(ask, input, settings) : null
+    const kind = this.#isShared(ask, input, settings)
+      ? askingOf(backend, ask).batchKey(ask, input, settings)
+      : null
     if (kind !== null) {
       // Servers only cache the prefixes of generated texts.
       const shared = {
@@ -311,7 +313,7 @@ function answered<A extends AskName>(
 }
 
 /** Asks one instance once, whatever its state, unless it sleeps or drains. Rejects with AskError. */
-export async function askPinned(
+async function askPinned(
   model: { readonly config: ModelConfig; readonly parts: ModelParts },
   request: AskRequest,
   settings: Settings,

@@ -26,10 +26,10 @@ import type { InstanceConfig, ModelConfig } from './interface/model-config.ts'
 import { GpuTenants } from './memory/gpu-tenants.ts'
 import type { Model } from './model.ts'
 import { type OpenModel, openModel, type SharedParts } from './open-model.ts'
+import type { ModelQueue } from './pool/balance.ts'
 import { QueueMemory } from './pool/capacity.ts'
 import { EndpointRegistry } from './pool/endpoint-registry.ts'
 import type { InstanceState } from './pool/pool-member.ts'
-import type { ModelQueue } from './pool/wait-estimate.ts'
 
 /** Settings that all models of a process share. */
 export interface ModelsOptions {

@@ -24,6 +24,8 @@ export function parseExpression(
   }
 }
 
+const comparison = /^(?:[=!<>]=|[<>])$/
+
 /** Regroups `not a == 1` as `not (a == 1)`, as in Python. jsep binds `not` to `a`, which is a number. */
 function regrouped(node: jsep.Expression): jsep.Expression {
   const { left, right } = node
@@ -36,7 +38,7 @@ function regrouped(node: jsep.Expression): jsep.Expression {
     ) as jsep.Expression
   }
   const inner: jsep.Expression = { ...node, left: regrouped(left), right: regrouped(right) }
-  if (!comparisons.has(String(node.operator))) return inner
+  if (!comparison.test(String(node.operator))) return inner
   const bare = withoutNot(left)
   return bare
     ? { type: 'UnaryExpression', operator: 'not', argument: { ...inner, left: regrouped(bare) } }
@@ -102,23 +104,4 @@ export const expressionFunctions: ReadonlyMap<string, ExpressionFunction> = new 
   ['sqrt', unary(Math.sqrt)],
   ['floor', unary(Math.floor)],
   ['ceil', unary(Math.ceil)],
-])
-
-/** In double precision. A division by 0 gives a number that is not finite. */
-export const arithmeticOperators: ReadonlyMap<string, (a: number, b: number) => number> = new Map([
-  ['+', (a, b) => a + b],
-  ['-', (a, b) => a - b],
-  ['*', (a, b) => a * b],
-  ['/', (a, b) => a / b],
-  ['**', (a, b) => a ** b],
-])
-
-/** Exact, without tolerance. */
-export const comparisons: ReadonlyMap<string, (a: number, b: number) => boolean> = new Map([
-  ['==', (a, b) => a === b],
-  ['!=', (a, b) => a !== b],
-  ['<', (a, b) => a < b],
-  ['<=', (a, b) => a <= b],
-  ['>', (a, b) => a > b],
-  ['>=', (a, b) => a >= b],
 ])

@@ -1,11 +1,6 @@
 import type jsep from 'jsep'
 import { didYouMean } from '../../core/nearest-name.ts'
-import {
-  arithmeticOperators,
-  comparisons,
-  expressionFunctions,
-  parseExpression,
-} from './expression-syntax.ts'
+import { expressionFunctions, parseExpression } from './expression-syntax.ts'
 
 /**
  * The value of a step, or of one of its parts; null: the step has no score. Of the step `environment`: a reward that the
@@ -330,4 +325,23 @@ export const reservedNames: ReadonlySet<string> = new Set([
   'False',
   'null',
   'this',
+])
+
+/** In double precision. A division by 0 gives a number that is not finite. */
+const arithmeticOperators: ReadonlyMap<string, (a: number, b: number) => number> = new Map([
+  ['+', (a, b) => a + b],
+  ['-', (a, b) => a - b],
+  ['*', (a, b) => a * b],
+  ['/', (a, b) => a / b],
+  ['**', (a, b) => a ** b],
+])
+
+/** Exact, without tolerance. */
+const comparisons: ReadonlyMap<string, (a: number, b: number) => boolean> = new Map([
+  ['==', (a, b) => a === b],
+  ['!=', (a, b) => a !== b],
+  ['<', (a, b) => a < b],
+  ['<=', (a, b) => a <= b],
+  ['>', (a, b) => a > b],
+  ['>=', (a, b) => a >= b],
 ])

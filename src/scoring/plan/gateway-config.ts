@@ -149,6 +149,8 @@ const queueConfig = z.strictObject({
   max_questions: z.int().min(1).max(1_000_000_000).default(2_000_000),
   /** Runs that are kept at a time. */
   max_runs: z.int().min(1).max(10_000).default(256),
+  /** Readers that wait at a time: open streams of server-sent events, and reads with `wait_s`. More are refused with 429. */
+  max_readers: z.int().min(1).max(100_000).default(1024),
   /** Rollouts that are scored at a time. */
   max_running: z.int().min(1).max(1_000_000).default(2048),
   /** Time limit of a rollout that names none, from when it was accepted. */

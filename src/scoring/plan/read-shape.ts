@@ -12,7 +12,7 @@ export interface Read<S extends ZodObject> {
 }
 
 /** Another kind of config, for the hint that a setting belongs there. */
-export interface OtherConfig {
+interface OtherConfig {
   readonly name: string
   readonly schema: ZodObject
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ListenerGuard } from '../../core/listener-guard.ts'
 import { openTracing } from '../../core/tracing/open-tracing.ts'
-import type { Span, Trace } from '../../core/tracing/trace.ts'
+import type { Span, Trace } from '../../core/tracing/open-tracing.ts'
 import { WaitTime } from '../../scoring/gateway/gateway.ts'
 
 /** The URL pattern of a request's route; '' if no route matched. */

@@ -1,7 +1,7 @@
 /** What a page shows of the queue: how much each run has in it, how fast it moves, and what it waits for. */
 import { z } from 'zod'
 import { eachInSlices } from '../../core/slices.ts'
-import { stallCauses } from '../../core/stalls/question-times.ts'
+import { stallCauses } from '../../core/stalls/request-times.ts'
 import type { StepStall } from '../../core/stalls/step-stalls.ts'
 import type { RolloutQueue } from './queue.ts'
 import type { Pending } from './run-state.ts'

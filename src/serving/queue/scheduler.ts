@@ -5,7 +5,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure, FailureKind, Outcome, Sample, Term, Unreadable } from '../../core/sample/sample.ts'
-import type { StallCause } from '../../core/stalls/question-times.ts'
+import type { StallCause } from '../../core/stalls/request-times.ts'
 import type { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { nativeResultText, nativeTermsText } from '../../trainers/native-result.ts'

@@ -1,5 +1,6 @@
 import { type Call, createdNow, type Endpoint, madeId, requireModel } from '../call.ts'
 import { lostScore } from '../completion.ts'
+import { namesFault } from '../judge.ts'
 import { JudgePrompt } from '../judge-prompt.ts'
 import { badRequest } from '../refusal.ts'
 import { promptUsage } from './completions.ts'
@@ -172,16 +173,20 @@ async function draws(call: Call, input: string, asked: readonly Asked[]) {
       throw badRequest(`This model supports at most ${limits.options} choices per question`, 'questions')
   const prompts = asked.map(({ text }) => ({ text: `${input}\n\n${text}` }))
   const admitted = await pass(call, prompts)
-  const drawn = asked.map(({ type, names }, at) => {
+  const drawn = asked.map(({ type, names, text: question }, at) => {
     const { text = '' } = prompts[at] ?? {}
     const said =
       model.weights === 'sound'
         ? model.judge.score(new JudgePrompt(text), { seed: model.seed, index: 0 })
         : lostScore(model, text)
-    return type === 'score' ? levelsAt(names.length, said ?? 0.5) : optionsBy(names, said ?? 0.5)
+    const right = said === null || !namesFault(criterionIn(question)) ? (said ?? 0.5) : 1 - said
+    return type === 'score' ? levelsAt(names.length, right) : optionsBy(names, right)
   })
   return { drawn, usage: promptUsage(admitted) }
 }
+
+/** The criterion of a rubric that a question ends with; '': it is about something else. */
+const criterionIn = (question: string): string => /\bcriterion: ([\s\S]+)$/iu.exec(question)?.[1] ?? ''
 
 const good = /^(?:true|yes|right|correct|good|pass(?:ed|es)?|safe|a)\b/iu
 const bad = /^(?:false|no|not|wrong|incorrect|bad|fail(?:ed|s)?|unsafe|b)\b/iu

@@ -99,7 +99,7 @@ function harnessIn(code: string): Harness | null {
       program,
       test: asked.length === 0 ? null : asked.join('\n'),
       tag: JSON.parse(line.slice(end + 3)) as string,
-      value: (run) => (asked.length === 0 ? '' : JSON.stringify(gives ?? run.value ?? null)),
+      value: (run) => (asked.length === 0 ? '' : JSON.stringify([gives, run.value ?? null])),
     }
   } catch {
     return null

@@ -318,7 +318,7 @@ function callsOf(sent: Fields, path: Place, budget: ValueBudget): readonly ToolC
  * Reads a call as OpenAI, TRL and the templates of Hugging Face write it. What the policy wrote is never refused: a call
  * without a name, or with arguments that are no object, is kept as `malformed`. Throws NoMessage for anything else.
  */
-export function readCall(value: unknown, path: Place, budget: ValueBudget): ToolCall {
+function readCall(value: unknown, path: Place, budget: ValueBudget): ToolCall {
   const sent = fieldsOf(value, path, 'a tool call')
   const custom = fieldOf(sent, 'custom')
   const called = fieldsOf(custom ?? fieldOf(sent, 'function') ?? sent, path, 'a tool call')

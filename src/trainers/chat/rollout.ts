@@ -5,7 +5,7 @@ import { readConversation } from './conversation.ts'
 import { NoMessage } from './messages.ts'
 
 /** The parts of a sample that its rollout fills. */
-export type ReadRollout = Pick<Sample, 'response' | 'turns' | 'flags'>
+type ReadRollout = Pick<Sample, 'response' | 'turns' | 'flags'>
 
 const noFinalText: readonly string[] = ['no_final_text']
 
@@ -24,7 +24,7 @@ export function isOnlyText(message: Message): boolean {
 }
 
 /** How many turns and calls a rollout has. `malformed_calls` name no function or have arguments that are no object. */
-export interface RolloutCounts {
+interface RolloutCounts {
   readonly turns: number
   readonly tool_calls: number
   readonly malformed_calls: number

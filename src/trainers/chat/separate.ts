@@ -5,10 +5,10 @@ import type { GroundTruthIndex } from '../ground-truth-index.ts'
 import { type ChatTemplate, chatTemplates, fillers } from './templates.ts'
 
 /** Prompt and response, or why they cannot be told apart. */
-export type Separated = Pick<Sample, 'prompt' | 'response'> | { readonly problem: string }
+type Separated = Pick<Sample, 'prompt' | 'response'> | { readonly problem: string }
 
 /** What else the request says. */
-export interface SeparationHints {
+interface SeparationHints {
   /** The rendered prompt. */
   readonly prompt?: string | undefined
   /** A template's name, or `none`: the text is all response. */

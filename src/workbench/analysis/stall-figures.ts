@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import type { Spell, StallCause } from '../../core/stalls/question-times.ts'
+import type { Spell, StallCause } from '../../core/stalls/request-times.ts'
 import { quietMs, type StallShare, stallOf } from '../../core/stalls/step-stalls.ts'
 import { rowsOf } from './scored-table.ts'
 

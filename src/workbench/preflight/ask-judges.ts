@@ -14,7 +14,7 @@ import type { Connection } from './connect.ts'
 import { secret } from './opened-reward.ts'
 
 /** What came of one question to one judge. */
-export interface AskedJudge {
+interface AskedJudge {
   readonly model: string
   readonly address: string
   /** The reward and the step whose question it was. */
@@ -25,7 +25,7 @@ export interface AskedJudge {
 }
 
 /** A model that is not asked a step's question, or any, and why. */
-export interface UnaskedJudge {
+interface UnaskedJudge {
   readonly model: string
   readonly why: string
 }
@@ -45,7 +45,7 @@ interface Question {
 }
 
 /** Whether a failure is one of the judge, and not of the row that it was asked about. */
-export const isOfJudge = (kind: FailureKind): boolean =>
+const isOfJudge = (kind: FailureKind): boolean =>
   kind.startsWith('judge_') || ['overloaded', 'deadline', 'cancelled'].includes(kind)
 
 /** The row has no question for the step: no judge was asked. */

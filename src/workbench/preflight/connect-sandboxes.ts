@@ -6,7 +6,7 @@ import type { SandboxConfig, ServersConfig } from '../../scoring/sandboxes/sandb
 import { type AskServer, hintOf, withServer } from './connect.ts'
 
 /** What one server of a sandbox says of itself. */
-export interface SandboxConnection {
+interface SandboxConnection {
   readonly sandbox: string
   readonly address: string
   /** null: programs can be sent to it. */

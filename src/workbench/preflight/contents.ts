@@ -1,6 +1,6 @@
 /** What rows hold besides texts, and what each step of the reward would not see of it. */
 import { isBlank, type Message, promptText, type Sample } from '../../core/sample/sample.ts'
-import { ignoredFlags, unseenContent } from '../../scoring/engine/unseen.ts'
+import { ignoredFlags, unseenContent } from '../../scoring/engine/unseen-content.ts'
 import { type Findings, withoutPlace } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 import type { Item } from './row-checks.ts'

@@ -13,12 +13,16 @@ import { askedPart, partLength } from '../../contract/questions.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
 import { guardQuestion } from '../../scoring/engine/guard/guarded-question.ts'
-import { withOwnTexts } from '../../scoring/engine/guard/own-texts.ts'
+import { withOwnTexts } from '../../scoring/engine/guard/row-texts.ts'
 import { askOf } from '../../scoring/engine/judge/step-question.ts'
 import { drawsOf } from '../../scoring/engine/judge/votes.ts'
-import { imageFailure, shownQuestion } from '../../scoring/engine/question-images.ts'
 import { isOverGroup, rowOf } from '../../scoring/engine/step.ts'
-import { leavesOutTurns, unseenContent } from '../../scoring/engine/unseen.ts'
+import {
+  imageFailure,
+  leavesOutTurns,
+  shownQuestion,
+  unseenContent,
+} from '../../scoring/engine/unseen-content.ts'
 import type { CallResult, CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { Rendered } from '../../scoring/models/interface/ask.ts'
 import { asChat, wireFault } from '../../scoring/models/interface/decide-wires.ts'

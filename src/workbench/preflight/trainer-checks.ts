@@ -1,8 +1,8 @@
 /** What a trainer leaves out that a reward needs, and what it turns into a number that nobody chose. */
 import { questionImages } from '../../contract/question.ts'
 import type { ImagePart, Message, Sample } from '../../core/sample/sample.ts'
-import { shownQuestion } from '../../scoring/engine/question-images.ts'
 import { isOverGroup } from '../../scoring/engine/step.ts'
+import { shownQuestion } from '../../scoring/engine/unseen-content.ts'
 import type { FunctionHost } from '../../scoring/functions/function-host.ts'
 import { rewardRange } from '../../scoring/plan/fold.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
@@ -10,7 +10,7 @@ import type { TrainerSettings } from '../../trainers/format.ts'
 import { type SentByTrainer, sentByTrainers } from '../../trainers/sent.ts'
 import { questionAbout, questionOf } from './questions.ts'
 
-export interface CheckedTrainer {
+interface CheckedTrainer {
   readonly name: keyof typeof sentByTrainers
   /** Of gateway.yaml. */
   readonly settings: TrainerSettings | undefined

@@ -106,6 +106,11 @@ export async function startObserved(): Promise<ObservedGateway> {
   write('decided', {
     steps: [{ name: 'q', function: 'decision-judge', model: 'wavering', escalate, options }],
   })
+  // A template of its own: this judge would fail the canaries of the shipped one.
+  const template = 'Answer: {response}\n'
+  write('rubric', {
+    steps: [{ name: 'q', function: 'rubric-judge', model: 'judge', options: { template } }],
+  })
   write('sleepy', { steps: [judged('sleepy')] })
   for (const sandbox of ['local', 'fusion'])
     write(`${sandbox}-programs`, { steps: [{ name: 'tests', function: 'code-tests', sandbox }] })

@@ -66,6 +66,13 @@ const program = {
   ground_truth: { inputs: ['1'], outputs: ['1'] },
 }
 
+/** The judge replies 1. */
+const judgedByRubric = (at: number): object => ({
+  prompt: 'question',
+  response: String(at),
+  ground_truth: [{ text: 'It is a number.', scale: [0, 1] }],
+})
+
 /** A little of everything that rates need to go on, until `isOver`. */
 export async function keepGoing({ post, submit }: ObservedGateway, isOver: () => boolean): Promise<void> {
   for (let at = 0; !isOver(); at++) {
@@ -73,6 +80,7 @@ export async function keepGoing({ post, submit }: ObservedGateway, isOver: () =>
     for (const reward of ['judged', 'open', 'broken', 'decided'])
       await post('/v1/score', { reward, samples, run: 'steady' })
     await post('/v1/score', { reward: 'fusion-programs', samples: [program, program] })
+    await post('/v1/score', { reward: 'rubric', samples: [judgedByRubric(at)] })
     await post('/wire/openrlhf/open', { query: ['p1'], prompts: ['p'] })
     await submit('steady', `rollout-${at}`, { reward: 'open', sample: { response: String(at) } })
     await post('/v1/score', { reward: 'open', samples }, 'burst')

@@ -9,7 +9,7 @@ import { probesAsShipped, shippedProbes } from '../../../src/scoring/canary/prob
 import { arithmeticPolicy, type Policy } from '../../../src/simulator/policies.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../../src/simulator/server.ts'
 import { fakeClock } from '../../support/clock.ts'
-import { outcomesOf, resultOf, sampleOf, testGateway } from '../../support/gateway.ts'
+import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
 
 /** A judge of sums that can be made to misjudge. */
 interface Judge {
@@ -161,6 +161,37 @@ t.test(
     t.equal(told.at(-1), '0 null')
   },
 )
+
+t.test('simulated judges of sums pass the shipped probes, however their criteria are asked', async (t) => {
+  const { config } = await testModel(t, 1, { policy: 'reference' }, { decide: { wire: 'vllm' } })
+  const step = (name: string, options: object = {}) => ({
+    models: { judge: config },
+    steps: [{ name: 's', function: name, model: 'judge', options }],
+  })
+  const rubric = (options: object) => step('rubric-judge', options)
+  const gateway = await testGateway(t, {
+    plain: step('yes-no-judge'),
+    each: rubric({}),
+    reasons: rubric({ reasons: true }),
+    batch: rubric({ ask: 'batch', batch: 1 }),
+    all: rubric({ ask: 'all' }),
+    both: rubric({ ask: 'all', reasons: true }),
+    group: step('rubric-judge-group'),
+    decisions: step('rubric-decisions'),
+  })
+  for (const reward of gateway.rewards()) {
+    const probes = shippedProbes[reward.name === 'plain' ? 'yes-no-judge' : 'rubric-judge'] ?? []
+    const members = probes.map(({ sample }, index) =>
+      reward.name === 'group' ? { ...sample, group: { id: 'g', size: probes.length, index } } : sample,
+    )
+    const rewards = (await outcomesOf(gateway, reward.name, members)).map(resultOf)
+    for (const [at, { name, min, max }] of probes.entries()) {
+      const value = rewards[at]
+      const isPassed = typeof value === 'number' && value >= min && value <= max
+      t.ok(isPassed, `${reward.name} ${name}: ${value}`)
+    }
+  }
+})
 
 t.test('every shipped probe makes its judge ask a question', async (t) => {
   const asked = {

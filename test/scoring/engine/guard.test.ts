@@ -1,10 +1,15 @@
 import t from 'tap'
 import { chat, prompt } from '../../../src/contract/index.ts'
 import { drained } from '../../../src/core/slices.ts'
-import { echoesOf, isNoAnswer, refusal, withoutThoughts } from '../../../src/scoring/engine/guard/answers.ts'
 import { withoutInvisible } from '../../../src/scoring/engine/guard/characters.ts'
 import { guardQuestion } from '../../../src/scoring/engine/guard/guarded-question.ts'
 import { mayStartTurn, neutralised, turn } from '../../../src/scoring/engine/guard/look-alikes.ts'
+import {
+  echoesOf,
+  isNoAnswer,
+  refusal,
+  withoutThoughts,
+} from '../../../src/scoring/engine/guard/row-texts.ts'
 import { bareLine, bareStarts } from '../../../src/scoring/engine/guard/verdicts.ts'
 import {
   cutTo,

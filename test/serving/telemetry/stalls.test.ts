@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { StallCause } from '../../../src/core/stalls/question-times.ts'
+import type { StallCause } from '../../../src/core/stalls/request-times.ts'
 import { quietMs } from '../../../src/core/stalls/step-stalls.ts'
 import type { GatewayJob } from '../../../src/scoring/gateway/gateway.ts'
 import { fakeClock } from '../../support/clock.ts'

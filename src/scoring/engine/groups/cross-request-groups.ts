@@ -23,8 +23,8 @@ export class CrossRequestGroups implements GroupWaiting {
   readonly #run: GroupRun
   /** Maps the key of a group to its rounds, oldest first. */
   readonly #rounds = new Map<string, Round[]>()
-  /** Finished rounds with their keys and end times, oldest first. */
-  readonly #finished = new Map<Round, { readonly key: string; readonly at: number }>()
+  /** Finished rounds with their keys and when they are forgotten, oldest first. */
+  readonly #finished = new Map<Round, { readonly key: string; readonly until: number }>()
   /** The submissions that a sample waits or waited for. */
   readonly #submissions = new WeakMap<Sample, Submission[]>()
 
@@ -44,7 +44,8 @@ export class CrossRequestGroups implements GroupWaiting {
     const key = keyOf(joining)
     const name = nameOf(sample)
     const answer = hash('sha256', answerKey(sample))
-    const rounds = this.#known(key, quorum.waitMs)
+    this.#forgetOld()
+    const rounds = this.#known(key)
     const namesEpoch = context.job.trainingStep !== undefined
     const same = rounds.filter((round) => round.submissions.get(name)?.answer === answer)
     const retried = same.find((round) => namesEpoch || round.submissions.get(name)?.isMissed)
@@ -75,17 +76,25 @@ export class CrossRequestGroups implements GroupWaiting {
     this.#rounds.set(key, [...(this.#rounds.get(key) ?? []), made])
     void made.ended.then((hasTerms) => {
       if (!hasTerms) return this.#forget(key, made)
-      this.#finished.set(made, { key, at: this.#clock.now() })
-      const [oldest] = this.#finished
-      if (this.#finished.size > mostKept && oldest) this.#forget(oldest[1].key, oldest[0])
+      this.#finished.set(made, { key, until: this.#clock.now() + quorum.waitMs })
+      this.#forgetOld()
     })
     return made
   }
 
-  #known(key: string, waitMs: number): readonly Round[] {
+  /** Rounds of another time limit may be forgotten later than their own says. */
+  #forgetOld(): void {
+    const now = this.#clock.now()
+    for (const [round, { key, until }] of this.#finished) {
+      if (until >= now && this.#finished.size <= mostKept) return
+      this.#forget(key, round)
+    }
+  }
+
+  #known(key: string): readonly Round[] {
     for (const round of this.#rounds.get(key) ?? []) {
       const end = this.#finished.get(round)
-      if (end && this.#clock.now() - end.at > waitMs) this.#forget(key, round)
+      if (end && end.until < this.#clock.now()) this.#forget(key, round)
     }
     return (this.#rounds.get(key) ?? []).filter(({ isAbandoned }) => !isAbandoned)
   }

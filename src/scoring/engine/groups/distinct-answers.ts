@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
+import { longHash } from '../../../core/hash.ts'
 import { memoizeByObject } from '../../../core/memoize.ts'
 import { bytesOf, type Message, type Sample } from '../../../core/sample/sample.ts'
 import { workInSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { canonicalJson } from '../../plan/version.ts'
-import { longHash } from '../long-hash.ts'
 
 /** A group's distinct answers, and which of them each row is. */
-export interface Contestants {
+interface Contestants {
   /** The number of distinct answers; one more than allowed if there are too many. */
   readonly count: number
   readonly rows: readonly CallRow[]

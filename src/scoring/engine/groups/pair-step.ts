@@ -4,7 +4,7 @@ import { deviation, mean } from '../../../core/statistics/summary.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
-import { callRoom, drawRoom } from '../gate.ts'
+import { callRoom, drawRoom } from '../job.ts'
 import { judgeQuery } from '../judge/ask.ts'
 import { echoFlags, refusedAmong } from '../judge/step-question.ts'
 import { aggregateVotes, collectVotes, drawsOf } from '../judge/votes.ts'
@@ -184,7 +184,7 @@ async function preferred(context: StepContext, step: PlanStep, rows: readonly Ca
 }
 
 /** The mean probability of each model. */
-export function panelMean(panels: readonly Panel[]): Panel {
+function panelMean(panels: readonly Panel[]): Panel {
   const models = new Set(panels.flatMap((panel) => [...panel.keys()]))
   return new Map([...models].map((model) => [model, mean(panels.flatMap((panel) => panel.get(model) ?? []))]))
 }

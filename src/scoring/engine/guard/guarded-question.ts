@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt, ServiceRequest } from '../../../contract/index.ts'
 import { asksNothing, isDecision, isService, questionImages } from '../../../contract/question.ts'
+import { longHash } from '../../../core/hash.ts'
 import { isWordless, type Message } from '../../../core/sample/sample.ts'
 import type { Rendered, RenderedInput } from '../../models/interface/ask.ts'
 import { fullGuard, type GuardConfig } from '../../models/interface/model-config.ts'
@@ -17,10 +18,9 @@ import {
   quoted,
   RenderedMessage,
 } from '../../models/interface/question-json.ts'
-import { longHash } from '../long-hash.ts'
-import { renderedImage } from '../question-images.ts'
+import { renderedImage } from '../unseen-content.ts'
 import { neutralised, neutralising } from './look-alikes.ts'
-import { asksInOwnTexts, type OwnRows, ownTexts } from './own-texts.ts'
+import { asksInOwnTexts, type OwnRows, ownTexts } from './row-texts.ts'
 
 /** A question that can be sent to a pool. */
 export interface GuardedQuestion {

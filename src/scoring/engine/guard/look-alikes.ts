@@ -67,7 +67,7 @@ const signs: readonly Sign[] = [
 ]
 
 /** Which look-alikes to break. */
-export interface Breaking {
+interface Breaking {
   readonly tokens: boolean
   readonly verdicts: boolean
 }
@@ -76,7 +76,7 @@ export interface Breaking {
  * Inserts a mark after the first character of each control token, role heading and verdict, and adds what it broke to
  * `found`. A one-line value is an answer, even if it is YES. One linear pass. Yields between slices.
  */
-export function* withoutLookAlikes(
+function* withoutLookAlikes(
   text: string,
   breaking: Breaking,
   found: Set<string>,

@@ -2,7 +2,7 @@ import type { AskName, Asks, Decided } from '../../../contract/index.ts'
 import { isDecision, isService } from '../../../contract/question.ts'
 import type { Failure, Term } from '../../../core/sample/sample.ts'
 import { turnFor } from '../../../core/slices.ts'
-import { QuestionTimes } from '../../../core/stalls/question-times.ts'
+import { QuestionTimes } from '../../../core/stalls/request-times.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { type Answered, AskError } from '../../models/interface/ask.ts'
 import { withoutImageBytes } from '../../models/interface/question-json.ts'
@@ -10,7 +10,6 @@ import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import type { VoteEvent } from '../events.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
-import { imageFailure, shownQuestion } from '../question-images.ts'
 import {
   called,
   failedTerm,
@@ -21,10 +20,17 @@ import {
   textTerm,
   unforeseen,
 } from '../step.ts'
-import { leavesOutTurns, unseenContent } from '../unseen.ts'
+import { imageFailure, leavesOutTurns, shownQuestion, unseenContent } from '../unseen-content.ts'
 import { type Fitted, withinBudget } from './prompt-budget.ts'
-import { readAnswer, type StepPart } from './read-answer.ts'
-import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './step-question.ts'
+import {
+  askOf,
+  echoFlags,
+  questionsOf,
+  readAnswer,
+  refusedScore,
+  refusedTerm,
+  type StepPart,
+} from './step-question.ts'
 import {
   aggregateVotes,
   collectVotes,
@@ -178,7 +184,7 @@ function flagsIn(question: Asks[AskName]['input']): readonly string[] {
 }
 
 /** Asks one model and reads its answer with the author's rm_postprocess. Never rejects. */
-export async function castVote(
+async function castVote(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],

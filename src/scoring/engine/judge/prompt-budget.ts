@@ -8,8 +8,8 @@ import { asChat } from '../../models/interface/decide-wires.ts'
 import { imagesOfInput } from '../../models/interface/question-json.ts'
 import type { PlanStep, PromptBudget } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
-import { shownAnswer } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
+import { shownAnswer } from '../guard/row-texts.ts'
 
 type Question = Asks[AskName]['input']
 

@@ -7,9 +7,9 @@ import type { Failure, Term } from '../../../core/sample/sample.ts'
 import type { CallResult, CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
-import { callRoom, drawRoom } from '../gate.ts'
+import { callRoom, drawRoom } from '../job.ts'
 import { called, failedTerm, scoredTerm, skippedTerm, unforeseen } from '../step.ts'
-import { unseenContent } from '../unseen.ts'
+import { unseenContent } from '../unseen-content.ts'
 import { judgeQuery } from './ask.ts'
 import { echoFlags, refusedAmong } from './step-question.ts'
 import { type Aggregate, aggregateVotes, collectVotes, drawsOf } from './votes.ts'
@@ -141,9 +141,26 @@ class Round {
     )
     for (const flag of query.noticed()) this.#flags.add(flag)
     this.#draws += votes.length
-    this.#found[at] = Array.from({ length: scores }, (_, column) =>
+    const found = Array.from({ length: scores }, (_, column) =>
       aggregateVotes(this.#step, votes, column, draws.length),
     )
+    this.#found[at] = found
+    this.#tellCriteria(question, found)
+  }
+
+  /** A question of a cancelled request says nothing about its criteria. */
+  #tellCriteria({ criteria }: PartQuestions['questions'][number], found: readonly Aggregate[]): void {
+    const { events, job } = this.#context
+    const [first] = criteria ?? []
+    if (!criteria || first === undefined || !events?.criteriaJudged) return
+    if (found.some((one) => one.status === 'failed' && one.failure.kind === 'cancelled')) return
+    const { name, function: own } = this.#step
+    const verdicts = found.map((one, column) => {
+      const criterion = criteria[column] ?? first
+      const score = one.status === 'scored' ? one.score.value : null
+      return { criterion, isDeclared: own.parts.includes(criterion), score }
+    })
+    events.criteriaJudged({ reward: job.plan.name, step: name, verdicts })
   }
 
   /** What was found so far, question by question. */

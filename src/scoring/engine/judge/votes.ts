@@ -274,7 +274,7 @@ function countsOf(values: readonly number[]): ReadonlyMap<number, number> {
 }
 
 /** One possible reply of a judge: its verdict on a row (null: none) and its probability. */
-export interface Possibility {
+interface Possibility {
   readonly label: string
   readonly score: Score | null
   readonly probability: number

@@ -33,9 +33,13 @@ export function checkQuestions(
   const left = { length: lengthLimit }
   const shared = promptOf(about, left)
   const copies = questions.map((one: GivenPart | null) => {
-    const { stage = 0, names } = one ?? {}
+    const { stage = 0, names, criteria } = one ?? {}
     if (!isCount(stage, 0, mostQuestions)) throw wrong('a question whose stage is no whole number')
-    const part = { stage, ...(names !== undefined && { names: namesOf(names) }) }
+    const part = {
+      stage,
+      ...(names !== undefined && { names: namesOf(names, 'names') }),
+      ...(criteria !== undefined && { criteria: namesOf(criteria, 'criteria') }),
+    }
     if (ask === 'decide') return { ...checkDecision(one), ...part }
     const { question, reply, scores: own = scores } = one ?? {}
     if (!isCount(own, 1, mostScores)) throw wrong('a question whose scores are no whole number')
@@ -51,9 +55,9 @@ type GivenPart = Partial<Omit<PartQuestion & PartDecision, 'question'>> & { read
 
 const longestName = 200
 
-function namesOf(names: unknown): readonly string[] {
+function namesOf(names: unknown, field: 'names' | 'criteria'): readonly string[] {
   if (!Array.isArray(names) || names.length > mostScores || !names.every((name) => typeof name === 'string'))
-    throw wrong('a question whose names are no list of texts')
+    throw wrong(`a question whose ${field} are no list of texts`)
   return names.map((name: string) => name.slice(0, longestName))
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../../../contract/index.ts'
 import { QuestionError } from '../../../contract/prompt.ts'
 import { shownSample } from '../../../contract/rollout.ts'
-import type { Json } from '../../../core/sample/sample.ts'
+import type { Json, Score } from '../../../core/sample/sample.ts'
 import { type JsonValue, readJson } from '../../../grading/json/json.ts'
 import type { CallResult, CallRow } from '../function-host.ts'
 import type { FunctionJob, JobResult } from '../job.ts'
@@ -26,7 +26,7 @@ import {
 } from './check-results.ts'
 import { errorPlace, errorText } from './error-text.ts'
 import type { Loaded } from './load.ts'
-import { noCall, questionsAnswer, verdicts } from './run-questions.ts'
+import { noCall, questionsAnswer } from './run-questions.ts'
 import { problemsOf } from './schema-problems.ts'
 
 type CallJob = Extract<FunctionJob, { type: 'call' }>
@@ -180,6 +180,11 @@ function rowOf(
 }
 
 const withoutNull = (reason: string): string => reason.replace(/, received null$/, '')
+
+const verdicts = (checked: readonly (Score | null)[]): CallResult => ({
+  status: 'verdicts',
+  verdicts: checked,
+})
 
 function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], binding: Binding): CallResult {
   const [row, other] = rows as [Row, Row]

@@ -31,16 +31,17 @@ export function questionsAnswer(
       const answer = job.answer as never
       const at = job.at ?? 0
       const read = isOfRow ? fn.rm_postprocess(answer, row, at) : fn.rm_postprocess(answer, rows, at)
-      return verdicts(read === null ? [] : checkPartScores(read))
+      return { status: 'verdicts', verdicts: read === null ? [] : checkPartScores(read) }
     }
     case 'combine': {
       const found = job.found ?? []
       const limits = { ...judged, hook: 'combine' }
       const combined = isOfRow ? fn.combine(found, row) : fn.combine(found, rows)
       if (combined === undefined) return { status: 'undecided' }
-      return verdicts(
-        isOfRow ? [checkVerdict(combined, limits, row.sample)] : checkVerdicts(combined, rows, limits),
-      )
+      const verdicts = isOfRow
+        ? [checkVerdict(combined, limits, row.sample)]
+        : checkVerdicts(combined, rows, limits)
+      return { status: 'verdicts', verdicts }
     }
     default:
       throw new ContractViolation(`a reward of several questions has no ${job.op}`)
@@ -48,10 +49,7 @@ export function questionsAnswer(
 }
 
 /** The result of an rm_preprocess that gives a verdict in place of a question. */
-export const noCall = (asked: number | Score, judged: VerdictLimits): CallResult =>
-  verdicts([checkVerdict(asked, { ...judged, hook: 'rm_preprocess', outOfRange: 'function_error' }, null)])
-
-export const verdicts = (checked: readonly (Score | null)[]): CallResult => ({
-  status: 'verdicts',
-  verdicts: checked,
-})
+export function noCall(asked: number | Score, judged: VerdictLimits): CallResult {
+  const limits = { ...judged, hook: 'rm_preprocess', outOfRange: 'function_error' } as const
+  return { status: 'verdicts', verdicts: [checkVerdict(asked, limits, null)] }
+}

@@ -1,6 +1,6 @@
 import type { BackendName, ModelConfig } from '../interface/model-config.ts'
 import type { Backend, BackendFactory } from './backend.ts'
-import { withDecisions } from './decide.ts'
+import { decisionsOf } from './decide.ts'
 import { openaiBackend } from './openai.ts'
 import { serviceBackend } from './service.ts'
 import { sglangBackend } from './sglang.ts'
@@ -14,7 +14,7 @@ const backends: Readonly<Record<BackendName, BackendFactory>> = {
 }
 
 /** The backend that a model's config names. */
-export const backendOf = (config: ModelConfig): Backend =>
-  config.backend === 'service'
-    ? backends.service(config)
-    : withDecisions(backends[config.backend](config), config)
+export function backendOf(config: ModelConfig): Backend {
+  const backend = backends[config.backend](config)
+  return config.backend === 'service' ? backend : { ...backend, decisions: decisionsOf(backend, config) }
+}

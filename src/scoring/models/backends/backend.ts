@@ -21,7 +21,7 @@ export interface Translation {
 }
 
 /** Translates asks into one kind of server's API. Reply bodies are parsed, from replies with status 200. */
-export interface Backend {
+export interface Asking {
   /** Throws UpstreamError if this kind of server does not support the ask. */
   translate<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): Translation
   /** The fully validated answer. Throws UpstreamError. */
@@ -40,6 +40,12 @@ export interface Backend {
     body: unknown,
     inputs: readonly RenderedInput[A][],
   ): readonly (ParsedReply<unknown> | UpstreamError)[]
+}
+
+/** One kind of server. */
+export interface Backend extends Asking {
+  /** For decision models; absent: they are asked as others are. */
+  readonly decisions?: Asking
   /** Path where a GET without credentials answers 200 while the server works; '' if there is none. */
   readonly healthPath: string
   /** Path where a GET with credentials lists the served models. */
@@ -62,12 +68,18 @@ export interface Backend {
   readonly memory: MemoryBackend | null
 }
 
+/** What translates questions of an ask for a model's servers. */
+export const askingOf = <B extends Pick<Backend, 'translate' | 'decisions'>>(
+  backend: B,
+  ask: AskName,
+): B | Asking => (ask === 'decide' ? (backend.decisions ?? backend) : backend)
+
 /** What a pool must know of a kind of server to watch its members. */
 export type WatchedServer = Pick<
   Backend,
   'healthPath' | 'modelsPath' | 'namesModels' | 'tokenCounters' | 'queueMetrics'
 > &
-  (Pick<Backend, 'translate' | 'ping'> | { readonly ping: NonNullable<Backend['ping']> })
+  (Pick<Backend, 'translate' | 'decisions' | 'ping'> | { readonly ping: NonNullable<Backend['ping']> })
 
 /** Creates the backend of one model. */
 export type BackendFactory = (config: ModelConfig) => Backend

@@ -7,29 +7,18 @@ import type { ModelConfig } from '../interface/model-config.ts'
 import { bodyOf, imagesOfInput, isImage, RenderedMessage } from '../interface/question-json.ts'
 import { isObject, type JsonObject, malformedReply, objectOf, type ParsedReply } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import type { Backend, Settings, Translation } from './backend.ts'
+import type { Asking, Backend, Settings, Translation } from './backend.ts'
 import { decided } from './decision-answers.ts'
 import { type DecisionApi, decisionApis } from './decision-wires.ts'
 import { choiceSettings, labelMass } from './generated-text.ts'
 
 type Input = RenderedInput['decide']
-type Asking = Pick<Backend, 'translate' | 'read' | 'batchKey' | 'translateBatch' | 'readBatch'>
 
-/** A backend that also asks decision models, by the API that the model's config names. */
-export function withDecisions(backend: Backend, config: ModelConfig): Backend {
-  const { wire } = config.decide
-  const asking = wire === 'choose' ? byLetters(backend, config) : byApi(decisionApis[wire], config)
-  return {
-    ...backend,
-    translate: (ask, input, settings) =>
-      (ask === 'decide' ? asking : backend).translate(ask, input, settings),
-    read: (ask, body, input) => (ask === 'decide' ? asking : backend).read(ask, body, input),
-    batchKey: (ask, input, settings) => (ask === 'decide' ? asking : backend).batchKey(ask, input, settings),
-    translateBatch: (ask, inputs, settings) =>
-      (ask === 'decide' ? asking : backend).translateBatch(ask, inputs, settings),
-    readBatch: (ask, body, inputs) => (ask === 'decide' ? asking : backend).readBatch(ask, body, inputs),
-  }
-}
+/** How a backend asks decision models: by the API that the model's config names. */
+export const decisionsOf = (backend: Backend, config: ModelConfig): Asking =>
+  config.decide.wire === 'choose'
+    ? byLetters(backend, config)
+    : byApi(decisionApis[config.decide.wire], config)
 
 /** Throws if the wire cannot ask the question. */
 function checkFit({ decide: { wire } }: ModelConfig, { asked, about }: Input): void {

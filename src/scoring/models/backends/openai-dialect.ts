@@ -23,7 +23,7 @@ import {
 } from './generated-text.ts'
 
 /** How servers with OpenAI's text endpoints differ. */
-export interface OpenaiServer {
+interface OpenaiServer {
   readonly model: string
   /** The rest of a request besides model and texts: JSON members, each preceded by a comma. */
   members(settings: Settings, isChat: boolean): string
@@ -108,7 +108,7 @@ const formOf = memoizeByObject((reply: Reply): string => {
 })
 
 /** The single choice of a reply, in chat or completion format. */
-export function readGeneration(body: JsonObject, input: Rendered): ParsedReply<Generation> {
+function readGeneration(body: JsonObject, input: Rendered): ParsedReply<Generation> {
   const { choices } = body
   if (!Array.isArray(choices) || choices.length !== 1) throw malformedReply('not exactly one choice')
   const [choice] = choices as unknown[]
@@ -121,7 +121,7 @@ export function readGeneration(body: JsonObject, input: Rendered): ParsedReply<G
 }
 
 /** A choice in chat or completion format. Throws UpstreamError unless it is a complete text answer. */
-export function generationOf(choice: JsonObject, isChat: boolean): Generation {
+function generationOf(choice: JsonObject, isChat: boolean): Generation {
   checkNoError(choice)
   const finishReason = checkFinished(choice.finish_reason)
   if (isFiltered(choice.content_filter_results)) throw noAnswer('content_filter')
@@ -254,7 +254,7 @@ export type ReadItem = (item: JsonObject, at: number) => unknown
 export type Counts = readonly (number | 'one')[]
 
 /** The answers in a list. An invalid entry fails only its own question. Tokens are divided evenly. */
-export function readItems(
+function readItems(
   list: unknown,
   tokens: { readonly prompt: number; readonly completion: number },
   counts: Counts,

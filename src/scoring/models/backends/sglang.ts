@@ -127,7 +127,7 @@ export function sglangBackend(config: ModelConfig): Backend {
 }
 
 /** Plain prompts through /generate, which takes one text or a list and returns one object or a list. */
-export const nativeTexts: TextForm = {
+const nativeTexts: TextForm = {
   translate: (question, settings) => generate(question as string, settings),
   read: (body) => readNative(body),
   batchKey: (_question, settings) => JSON.stringify(paramsOf(settings)),
@@ -167,7 +167,7 @@ const nativeForm = (reply: Reply | undefined): { regex?: string; json_schema?: s
 }
 
 /** JSON members of a chat request that constrain the format of the reply. */
-export function chatForm(reply: Reply | undefined): string {
+function chatForm(reply: Reply | undefined): string {
   if (!reply) return ''
   const form =
     'schema' in reply
@@ -215,7 +215,7 @@ function tokenOf(entry: unknown): { token: string; logprob: number } {
 }
 
 /** Reads a reply of /classify: a list, or one object for one text, of `{embedding: [score, ...], meta_info}`. */
-export function readRewards(
+function readRewards(
   value: unknown,
   count: number,
   isScalar: boolean,
@@ -255,7 +255,7 @@ function errorOf(entry: JsonObject): UpstreamError | null {
 const mark = '·'
 
 /** Renders conversations by a template. No content can end its turn or begin another one. */
-export function chatText(config: ChatTemplateConfig): (messages: readonly Message[]) => string {
+function chatText(config: ChatTemplateConfig): (messages: readonly Message[]) => string {
   const { start, turn, end, roles } = typeof config === 'string' ? families[config] : config
   const names: Readonly<Record<string, string>> = roles
   const [before = '', after = ''] = turn.split('{content}')

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { AskName, Asks, DecisionQuestion, Reply, ServiceRequest } from '../../../contract/index.ts'
 import type { Failure, Message } from '../../../core/sample/sample.ts'
-import type { QuestionTimes } from '../../../core/stalls/question-times.ts'
-import type { Trace } from '../../../core/tracing/trace.ts'
+import type { QuestionTimes } from '../../../core/stalls/request-times.ts'
+import type { Trace } from '../../../core/tracing/open-tracing.ts'
 import type { CancelToken } from './cancel-token.ts'
 
 /** Memory that a waiting question takes in addition to its texts (measured). */

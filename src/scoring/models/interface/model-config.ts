@@ -93,7 +93,7 @@ export const defaultImages: ImageConfig = imageConfig.parse({})
 const count = (text: string, part: string): number => text.split(part).length - 1
 
 /** A custom chat template. */
-export const writtenTemplate = z.strictObject({
+const writtenTemplate = z.strictObject({
   /** Before the first turn. */
   start: z.string().default(''),
   /** One turn, with the placeholders {role} and {content}. */

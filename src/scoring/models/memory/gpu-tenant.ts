@@ -109,7 +109,7 @@ export class GpuLease {
 }
 
 /** What a tenant needs from GpuTenants. */
-export interface TenantParts {
+interface TenantParts {
   readonly clock: Clock
   readonly events: ModelEvents
   /** Name of the group for a tenant that shares its GPU with no other. */

@@ -1,4 +1,4 @@
-import type { QuestionWatch } from '../../../core/stalls/question-times.ts'
+import type { QuestionWatch } from '../../../core/stalls/request-times.ts'
 import { CancelToken } from '../interface/cancel-token.ts'
 import type { Load } from './capacity.ts'
 import type { PoolMember } from './pool-member.ts'

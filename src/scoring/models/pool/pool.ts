@@ -1,10 +1,16 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { CancelToken } from '../interface/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import { Affinity, leastOutstanding, preferred, slowInstanceFilter } from './balance.ts'
+import {
+  Affinity,
+  leastOutstanding,
+  preferred,
+  type QueueStatus,
+  slowInstanceFilter,
+  throughputOf,
+} from './balance.ts'
 import { FairQueue, type QueueEntry, Reservation, type Waiter } from './fair-queue.ts'
 import type { PoolMember } from './pool-member.ts'
-import { type QueueStatus, throughputOf } from './wait-estimate.ts'
 
 /** A request for a slot at an instance. `prefix`: the beginning that the prompt shares with others, or ''. */
 export interface PoolRequest extends QueueEntry {

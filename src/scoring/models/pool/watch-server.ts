@@ -4,7 +4,7 @@
  */
 import type { AskName } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { Backend, Translation, WatchedServer } from '../backends/backend.ts'
+import { askingOf, type Backend, type Translation, type WatchedServer } from '../backends/backend.ts'
 import type { RenderedInput } from '../interface/ask.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import type { HttpMessage, Reply } from '../transport/transport.ts'
@@ -216,14 +216,14 @@ const shortest: { readonly [A in AskName]: readonly RenderedInput[A][] } = {
 
 /** One-token questions in every form that this kind of server may support. */
 function shortestQuestions(
-  backend: Pick<Backend, 'translate'>,
+  backend: Pick<Backend, 'translate' | 'decisions'>,
   lastAsk: AskName | 'execute',
 ): readonly Translation[] {
   const settings = { sampling: { max_tokens: 1, temperature: 0 }, reply: undefined, draw: 0 }
   const ask = lastAsk === 'choose' || lastAsk === 'execute' ? 'generate' : lastAsk
   return shortest[ask].flatMap((input) => {
     try {
-      return [backend.translate(ask, input, settings)]
+      return [askingOf(backend, ask).translate(ask, input, settings)]
     } catch (error) {
       // This kind of server does not support the ask.
       if (error instanceof UpstreamError) return []

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Dispatcher, Pool } from 'undici'
+import type { Span, Trace } from '../../../core/tracing/open-tracing.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 const require = createRequire(import.meta.url)
@@ -45,7 +46,7 @@ export interface Reply {
 }
 
 /** A request in flight. `reply` only rejects with UpstreamError. */
-export interface Exchange {
+interface Exchange {
   readonly reply: Promise<Reply>
   /** Closes the connection; `reply` rejects with `fault` at once. */
   abort(fault: UpstreamError): void
@@ -256,3 +257,38 @@ function runAll(): void {
     return
   }
 }
+
+/** Begins the span of one call; null if the question is not traced. */
+export const beginCall = (
+  trace: Trace | undefined,
+  model: string,
+  address: string,
+  ask: string,
+): Span | null =>
+  trace?.begin(`${ask} ${model}`, 'client', {
+    'reward_gateway.model': model,
+    'reward_gateway.ask': ask,
+    'server.address': address,
+  }) ?? null
+
+/** Token counts as span attributes, named by OpenTelemetry's conventions for generative AI. */
+export const tokenFacts = ({
+  prompt,
+  completion,
+}: {
+  readonly prompt: number
+  readonly completion: number
+}): Record<string, number> => ({
+  'gen_ai.usage.input_tokens': prompt,
+  'gen_ai.usage.output_tokens': completion,
+})
+
+/** The headers, with the trace context added. */
+export const headersWith = (
+  headers: Record<string, string>,
+  trace: Trace | undefined,
+): Record<string, string> => (trace ? { ...headers, ...trace.headers } : headers)
+
+/** The message, with the trace context in its headers. */
+export const traced = (message: HttpMessage, trace: Trace | undefined): HttpMessage =>
+  trace ? { ...message, headers: headersWith(message.headers, trace) } : message

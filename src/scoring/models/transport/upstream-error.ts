@@ -1,7 +1,7 @@
 import type { FailureKind } from '../../../core/sample/sample.ts'
 
 /** `retry`: another instance may succeed. `give-up`: the question itself is invalid. */
-export type Remedy = 'retry' | 'give-up'
+type Remedy = 'retry' | 'give-up'
 
 /** The failure of one call. `blame`: it counts against the instance. */
 export class UpstreamError extends Error {

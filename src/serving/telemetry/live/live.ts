@@ -20,7 +20,7 @@ import { TrackedReward } from './series.ts'
 import { detailOf, type KeptRow, type RowDetail, type RowSummary, summaryOf } from './shown-row.ts'
 
 /** Options of a live view. */
-export interface LiveOptions {
+interface LiveOptions {
   readonly clock: Clock
   /** Wall time of the clock's 0, in milliseconds since the epoch. Default: taken from the system's time now. */
   readonly epoch?: number

@@ -1,5 +1,6 @@
 /** All metrics, and those of the server itself: requests, reloads, the record, monitors, listeners. */
 
+import { type Clock, systemClock } from '../../../core/clock.ts'
 import type { CanaryEvents } from '../../../scoring/canary/canary.ts'
 import type { EngineEvents } from '../../../scoring/engine/events.ts'
 import type { FunctionEvents } from '../../../scoring/functions/function-host.ts'
@@ -10,6 +11,7 @@ import type { WatchedRun } from '../monitors/monitors.ts'
 import { figures } from '../monitors/run-figures.ts'
 import type { RecordEvents } from '../record/record.ts'
 import type { RunStalls } from '../stalls.ts'
+import { criterionMetrics } from './criterion-metrics.ts'
 import { type Exposition, openExposition } from './exposition.ts'
 import { type Instruments, overheadBuckets, secondBuckets } from './instruments.ts'
 import { type QueueFigures, type QueueMetrics, queueMetrics } from './queue-metrics.ts'
@@ -23,7 +25,10 @@ import {
   sandboxMetrics,
 } from './scoring-metrics.ts'
 
-/** Prometheus metrics, fed by events. Label values come from closed sets (rewards, steps, models, kinds), never from requests. */
+/**
+ * Prometheus metrics, fed by events. Label values come from closed sets (rewards, steps, models, kinds). The few that
+ * requests bring along (runs, criteria) are bounded by what counts them.
+ */
 export interface Metrics extends Omit<Exposition, 'make'> {
   readonly engine: EngineEvents
   readonly models: ModelEvents
@@ -41,6 +46,8 @@ export interface Metrics extends Omit<Exposition, 'make'> {
 /** Gauges are read from here on each scrape. */
 interface Sources {
   readonly version: string
+  /** Default: the system's. */
+  readonly clock?: Clock
   inFlight(): number
   /** The current state of every pool. */
   models?(): readonly ModelSnapshot[]
@@ -80,7 +87,7 @@ export function metricsBy(make: Instruments, sources: Sources): Omit<Metrics, 'e
   exposeMonitors(make, () => sources.runs?.() ?? [])
   exposeStalls(make, () => sources.stalls?.() ?? [])
   return {
-    engine: engineMetrics(make),
+    engine: { ...engineMetrics(make), ...criterionMetrics(make, sources.clock ?? systemClock) },
     models: modelMetrics(make),
     functions: functionMetrics(make),
     sandboxes: sandboxMetrics(make),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { packageVersion } from '../../../core/package-version.ts'
 import { failureKinds, type Sample, type Term } from '../../../core/sample/sample.ts'
-import { stallCauses } from '../../../core/stalls/question-times.ts'
+import { stallCauses } from '../../../core/stalls/request-times.ts'
 import type { RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
 import {
   recordedRollout,
@@ -47,6 +48,7 @@ export function recordRow(
     config: {
       reward: plan.name,
       version: plan.version,
+      gateway: packageVersion,
       arithmetic: plan.arithmetic,
       gate: plan.gate?.source ?? null,
       formula: plan.formula?.source ?? null,
@@ -210,6 +212,8 @@ export const recordedRow = z.object({
   config: z.object({
     reward: z.string(),
     version: z.string(),
+    /** The gateway's version. Absent in records of earlier ones. */
+    gateway: z.string().optional(),
     arithmetic,
     gate: z.string().nullable(),
     formula: z.string().nullable(),
