@@ -1,4 +1,5 @@
 import { followUp } from './answer/follow-up.ts'
+import { isDoubtful } from './answer/remarks.ts'
 import { isHedged } from './answer/wording.ts'
 
 /** Whether a question has a word. */
@@ -16,11 +17,31 @@ const turning =
 /** A year behind an answer without digits: `around 1665`, `in March 1901`. */
 const when =
   /,?\s+(?:(?:back\s+)?in|around|on|since|circa|c\.)\s+(?:(?:the\s+year|early|late|\d{1,2}|January|February|March|April|May|June|July|August|September|October|November|December)\s+){0,2}\d{4}$/i
+const noRole = `(?:of|to|than|not|rather|other|for|from|with|by|in|and|or|but|after|before|behind|against|above|under|near|around|about|like|unlike|versus|beside|besides|beyond|over|via|no|nor|rival|opponent|enemy|former|fake|false|wrong|pseudo|quasi|anti|faux|non|ex|impostor|imposter|so-called|alleged|supposed|would-be|is|was|are|were)`
+const roleWord = `(?!${noRole}\\b)[\\p{L}'’-]{2,20},?\\s+`
 /** The role of the person or thing that is named next: `by the Scottish physician Alexander Fleming`. */
-const role =
-  /(?<=\b(?:by|is|was|are|were)\s)(?:the|an?|his|her|its|their)\s+(?:(?!(?:of|to|than|not|rather|other|for|from|with|by|in|and|or|but|rival|opponent|enemy|former|fake|false|wrong)\b)[\p{L}'’-]{2,20},?\s+){1,4}$/iu
+const role = new RegExp(
+  `(?<=\\b(?:by|is|was|are|were)\\s)(?:the|an?|his|her|its|their)\\s+(?:${roleWord}){1,4}$`,
+  'iu',
+)
+/** The same at the start of an answer, before a name: `English novelist Jane Austen`. */
+const roleFirst = new RegExp(
+  `^(?:(?:[Tt]he|[Aa]n?|[Hh]er|[Hh]is|[Ii]ts)\\s+)?(?:(?!${noRole}\\b)(?:\\p{Ll}[\\p{Ll}'’-]{1,20}|\\p{Lu}\\p{Ll}{2,12}(?:ish|an|ese|ch|sh))\\s+){0,3}(?!${noRole}\\b)\\p{Ll}[\\p{Ll}-]{2,20}\\s+$`,
+  'u',
+)
+const day = String.raw`(?:(?:born|b\.|died|d\.|c\.|ca\.|circa)\s*)?(?:\d{1,2}\s+)?(?:(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+)?(?:\d{1,2},\s+)?\d{1,4}(?:\s+(?:BC|AD|BCE|CE))?`
+/** What a bracket right behind a name may tell of it: dates, a source, or what it is in one word. */
+const bracketed = new RegExp(
+  String.raw`^\s?(?:\(\s?${day}(?:\s?[-–—]\s?(?:${day})?)?\s?\)|\[\d{1,3}\]|\(\d{1,2}\)|\((?:the\s+)?(?!${noRole}\b)\p{Ll}{4,20}\))`,
+  'u',
+)
+/** Another answer that is ruled out: `Canberra, not Sydney`. */
+const ruledOut =
+  /(?:,\s*|\s?\(\s?)(?:and\s+)?not\s+((?:(?:in|at|on|by|the|an?)\s+){0,2}(?:(?:\p{Lu}|\d)[\p{L}\d'’.-]*\s?|(?<=\b(?:the|an?)\s)\p{Ll}+\s?){1,4})\)?\.?$/u
+const labelled =
+  /^(?:the\s+)?(?:(?:final|correct)\s+)?(?:answer|author|writer|name|person|place|city|country|capital|year|date)\s*:\s+/i
 const month =
-  /(?<=\bin\s)(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+$/i
+  /(?<=\b(?:in|on)\s)(?:\d{1,2}(?:st|nd|rd|th)?\s+)?(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+(?:\d{1,2}(?:st|nd|rd|th)?,\s+)?$/i
 const cleft = /^(it\s+(?:is|was)\s+)$/i
 
 /**
@@ -29,19 +50,34 @@ const cleft = /^(it\s+(?:is|was)\s+)$/i
  * the clause before it commits to can count, so a list of such clauses earns no more than its head.
  */
 export function withoutDetails(answer: string, target: string, isAsked: IsAsked): string | null {
-  if (answer.length > longest || target === '' || isHedged(answer)) return null
-  const plain = answer.replace(/\s?\([^\p{L}\p{N}()]{1,3}\)/gu, '').replace(/\.\s*$/, '')
+  if (answer.length > longest || target === '') return null
+  const sure = withoutRuledOut(answer, target)
+  if (isHedged(sure) || isDoubtful(sure, '')) return null
+  const plain = sure
+    .replace(labelled, '')
+    .replace(/\s?\([^\p{L}\p{N}()]{1,3}\)/gu, '')
+    .replace(/\.\s*$/, '')
   const at = plain.toLowerCase().indexOf(target.toLowerCase())
   if (at < 0) return plain === answer ? null : plain
   const end = at + target.length
   const before = plain.slice(0, at)
   const tail = plain.slice(end)
   const hasDigits = /\d/.test(target)
-  const lead = /^\d{4}$/.test(target) ? before.replace(month, '') : before.replace(role, '')
-  const kept = hasDigits ? tail : tail.replace(when, '')
+  const isName = /^\p{Lu}/u.test(plain.slice(at))
+  const short = isName && roleFirst.test(before) ? '' : before.replace(role, '')
+  const lead = /^\d{4}$/.test(target) ? before.replace(month, '') : short
+  const told = hasDigits ? tail : tail.replace(bracketed, '')
+  const kept = hasDigits ? tail : told.replace(when, '')
   const rest = isDetail(lead, kept, target, isAsked) ? '' : kept
   const shorter = `${lead}${plain.slice(at, end)}${rest}`
   return shorter === answer.replace(/\.\s*$/, '') ? null : shorter
+}
+
+function withoutRuledOut(answer: string, target: string): string {
+  const [all = '', other = ''] = ruledOut.exec(answer) ?? []
+  return all === '' || other.toLowerCase().includes(target.toLowerCase())
+    ? answer
+    : answer.slice(0, answer.length - all.length)
 }
 
 /** Whether a text behind a target is a clause about it. */
@@ -88,7 +124,16 @@ export function swapsRoles(answer: string, targets: readonly string[], question:
   const [, verb = '', object = ''] = asking.exec(question.slice(0, 1000)) ?? []
   if (verb === '' || noVerb.test(verb) || answer.length > longest) return false
   const text = ` ${answer.toLowerCase().replace(/[.!,]/g, ' ').replace(/\s+/g, ' ')} `
-  const [did, what] = [verb.toLowerCase(), object.toLowerCase().replace(/^(?:the|an?)\s/, '')]
+  const did = verb.toLowerCase()
+  const whole = object.replace(/^(?:the|an?)\s/i, '')
+  // "the novel Emma" is also "Emma".
+  const objects = [whole, whole.replace(/^(?:\p{Ll}[\p{L}'’-]*\s)+(?=\p{Lu})/u, '')].map((one) =>
+    one.toLowerCase(),
+  )
+  return [...new Set(objects)].some((what) => isSwapped(text, did, what, targets))
+}
+
+function isSwapped(text: string, did: string, what: string, targets: readonly string[]): boolean {
   return targets.some((target) => {
     const who = target.toLowerCase()
     const [first, other] = [text.indexOf(` ${who} `), text.indexOf(` ${what} `)]

@@ -125,19 +125,42 @@ export const compatible = (text: string): string =>
     .join('\ufdfa')
 
 const decoration = /^(\*{1,3}|_{1,3}|`{1,3}|\$)(?=\S)(.*\S)\1$/s
-const command = /^\\(?:text|textbf|textit|mathrm|mathbf|boxed|texttt)\{([^{}]*)\}$/
+const command = /^\\(?:text|textbf|textit|mathrm|mathbf|boxed|texttt)\{(.*)\}$/s
+const tagged = /^<(answer|b|strong|i|em|p|code|mark)>(.*)<\/\1>$/is
+const headed = /^#{1,6}[ \t]+(?=\S[^\n]*$)/
 
-/** A text without marks of Markdown or LaTeX around the whole of it: `**yes**`, `\text{yes}`. Linear. */
+/**
+ * A text without marks of Markdown, LaTeX or HTML around the whole of it: `**yes**`, `\text{yes}`, `<answer>yes</answer>`.
+ * Linear.
+ */
 export function undecorated(text: string): string {
-  let plain = trimSpace(text)
+  let plain = trimSpace(text).replace(headed, '')
   for (let depth = 0; depth < 4; depth++) {
-    const [, mark, inner] = decoration.exec(plain) ?? []
-    const bare =
-      mark !== undefined && inner !== undefined && !inner.includes(mark) ? inner : command.exec(plain)?.[1]
+    const bare = withoutOuter(plain)
     if (bare === undefined || isBlank(bare)) return plain
     plain = trimSpace(bare)
   }
   return plain
+}
+
+/** A text without the one mark around the whole of it. undefined: there is none. */
+function withoutOuter(text: string): string | undefined {
+  const [, mark, inner] = decoration.exec(text) ?? []
+  if (mark !== undefined && inner !== undefined && !inner.includes(mark)) return inner
+  const [, name = '', within] = tagged.exec(text) ?? []
+  if (within !== undefined && !within.toLowerCase().includes(`<${name.toLowerCase()}`)) return within
+  const [, content] = command.exec(text) ?? []
+  return content !== undefined && isBalanced(content) ? content : undefined
+}
+
+/** Whether no brace of a text closes one before it. */
+function isBalanced(text: string): boolean {
+  let depth = 0
+  for (const sign of text) {
+    if (sign === '{') depth++
+    else if (sign === '}' && --depth < 0) return false
+  }
+  return depth === 0
 }
 
 /** Aspects that a comparison of texts may ignore. `width`: full-width and other compatibility forms. */

@@ -115,13 +115,6 @@ export function slicedBox(text: string): string | null {
   return box.slice((box.codePointAt(6) ?? 0) > 0xffff ? 8 : 7, -1)
 }
 
-/** The content of the last `\boxed{...}`. null if the last `\boxed` is not a closed box. Linear. */
-export function strictBoxContent(text: string): string | null {
-  const start = text.lastIndexOf('\\boxed')
-  const open = start === -1 ? null : /^\\boxed[ \t]*\{/.exec(text.slice(start))
-  return open ? (balanced(text, start)?.slice(open[0].length, -1) ?? null) : null
-}
-
 const replaced: readonly (readonly [string, string])[] = [
   ['an ', ''],
   ['a ', ''],

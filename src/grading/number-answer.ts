@@ -1,6 +1,6 @@
-import { isForeignUnit } from './answer/asked-unit.ts'
+import { isForeignUnit, isOtherQuantity } from './answer/asked-unit.ts'
 import { type AnswerKind, type AnswerPlace, type FinalAnswer, finalAnswer } from './answer/final-answer.ts'
-import { hasForeignBracket, hasForeignWords, hasStrayWords } from './answer/known-words.ts'
+import { hasForeignBracket, hasForeignWords, hasStrayWords, isOtherLanguage } from './answer/known-words.ts'
 import { undressed } from './answer/legible.ts'
 import { numberKind, plainNumberKind, truthNumber, type WholeNumber } from './answer/number.ts'
 import { unmarkedNumber } from './answer/unmarked-number.ts'
@@ -136,25 +136,24 @@ const askedFor = (kind: AnswerKind<WholeNumber>, question: string | undefined): 
           const found = kind.read(text, isClosed)
           if ('reason' in found) return found
           const isStray = isClosed
-            ? hasStrayWords(text, found.rest, found.answer.value, question)
+            ? hasStrayWords(text, found.rest, found.answer.value, question) ||
+              isOtherQuantity(found.rest, question)
             : goesAstray(text, found.rest, question)
           return isStray || isForeignUnit(found.answer.unit, question) ? { reason: 'extended' } : found
         },
       }
 
+const foreignDenial =
+  /(?<![\p{L}])(?:no|non|não|nao|nicht|kein\p{L}*|ne|pas|jamais|nunca|jamás|nie|niemals|mai|не|нет|никогда)(?![\p{L}])/iu
 /** Whether an announcement has unknown words between its verb and its number, or right after the number. */
 function goesAstray(text: string, rest: string, question: string): boolean {
   const all = undressed(text)
+  if (isOtherLanguage(all)) return foreignDenial.test(all)
   const [clause = ''] = rest.split(
     /[.!?。！？](?:\s|$)|[\n(=≈,;:]|\b(?:because|since|as|where|given|when|after|rather|not|instead|than)\b/,
     1,
   )
-  // "18 more than she needs" answers only how many more there are.
-  if (
-    /^[\s*_$]*(?:more|less|fewer)\s+than\b/.test(rest) &&
-    !/\b(?:more|less|fewer|than|differ\w*)\b/i.test(question)
-  )
-    return true
+  if (isOtherQuantity(rest, question)) return true
   return (
     hasForeignWords(all.slice(0, Math.max(0, all.length - rest.length)), question) ||
     hasForeignWords(clause, question, 1) ||

@@ -1,4 +1,6 @@
-/** Whole numbers in English words, for the readers of numbers and of mathematics. */
+/** Numbers in English words, for the readers of numbers and of mathematics. */
+
+import type { Fraction } from './arithmetic.ts'
 
 const small: ReadonlyMap<string, bigint> = new Map(
   (
@@ -64,3 +66,48 @@ function belowHundred(words: readonly string[], at: number): readonly [bigint | 
   if (ten === undefined) return one === undefined ? [null, at] : [one, at + 1]
   return one === undefined || one === 0n || one > 9n ? [ten, at + 1] : [ten + one, at + 2]
 }
+
+const parts: ReadonlyMap<string, bigint> = new Map(
+  (
+    'half:2 halves:2 third:3 thirds:3 quarter:4 quarters:4 fourth:4 fourths:4 fifth:5 fifths:5 sixth:6 sixths:6 ' +
+    'seventh:7 sevenths:7 eighth:8 eighths:8 ninth:9 ninths:9 tenth:10 tenths:10 twelfth:12 twelfths:12'
+  )
+    .split(' ')
+    .map((entry) => entry.split(':'))
+    .map(([word = '', by = '1']) => [word, BigInt(by)] as const),
+)
+
+/** The names of parts, for patterns. */
+export const fractionWords: string = [...parts.keys()].sort((a, b) => b.length - a.length).join('|')
+
+/** The number that all words together mean: `forty two`, `three quarters`, `two and a half`. null: none. */
+export function wordedFraction(words: readonly string[]): Fraction | null {
+  const name = words.at(-1) ?? ''
+  const by = parts.get(name)
+  if (by === undefined) {
+    const { value, end } = countedWords(words, 0)
+    return value === null || end < words.length ? null : { numerator: value, denominator: 1n }
+  }
+  const before = words.slice(0, -1)
+  const split = before.lastIndexOf('and')
+  const whole = split < 0 ? { value: 0n, end: 0 } : countedWords(before.slice(0, split), 0)
+  const count = before.slice(split + 1)
+  const many = countOf(count, name)
+  if (many === null || whole.value === null || whole.end !== Math.max(split, 0)) return null
+  return { numerator: whole.value * by + many, denominator: by }
+}
+
+/** How many parts of a name there are. null: an ordinal, or no number. */
+function countOf(words: readonly string[], name: string): bigint | null {
+  if (words.length === 0) return name === 'half' ? 1n : null
+  if (words.length === 1 && /^(?:an?|one)$/.test(words[0] ?? '')) return 1n
+  const { value, end } = countedWords(words, 0)
+  return end === words.length && /s$/.test(name) ? value : null
+}
+
+const counted = numberWords.filter((word) => word !== 'and').join('|')
+/** Numbers in words, apart from `one`, which is mostly a pronoun. */
+export const everyNumberInWords = new RegExp(
+  `(?<![A-Za-z-])(?:(?!one(?![A-Za-z-]))(?:${counted})(?:[\\s-]+(?:and\\s+)?(?:${counted}))*(?:[\\s-]+(?:and\\s+an?\\s+)?(?:${fractionWords}))?|one[\\s-](?:${fractionWords}))(?![A-Za-z])`,
+  'gi',
+)

@@ -1,3 +1,4 @@
+import { isWithdrawn } from './answer/withdrawal.ts'
 import { isHedged } from './answer/wording.ts'
 import { swapsRoles } from './answer-clause.ts'
 import { bestAssignment } from './assignment.ts'
@@ -57,6 +58,8 @@ const alternatives = /(?<![\p{L}\p{N}])(?:or|nor|either|oder|ou)(?![\p{L}\p{N}])
 export function spanScore(answer: string, aliases: readonly string[], question: string): QaScore {
   const exact = isSearchTarget(answer, aliases)
   if (exact || commitsToTarget(answer, aliases, question)) return { exact, f1: 1 }
+  const end = committedAtEnd(answer) ?? yesOrNo(answer, aliases)
+  if (end !== null && commitsToTarget(end, aliases, question)) return { exact, f1: 1 }
   if (swapsRoles(answer, aliases, question)) return { exact, f1: 0, reason: 'unequal' }
   const said = undecorated(answer)
   const holds = (pattern: (text: string) => boolean): boolean => pattern(said) && !aliases.some(pattern)
@@ -68,6 +71,37 @@ export function spanScore(answer: string, aliases: readonly string[], question: 
   const f1 = Math.max(...scores.map((score) => score ?? 0))
   if (f1 > 0) return f1 === 1 ? { exact, f1 } : { exact, f1, reason: 'partial' }
   return { exact, f1, reason: scores.includes(null) ? 'other_number' : 'unequal' }
+}
+
+const announcedAtEnd =
+  /^(?:final\s+)?answer\s*:\s*|^(?:so|thus|hence|therefore),?\s+the\s+(?:final\s+)?answer\s+is:?\s+/i
+const fenced = /^```[\w-]*\n([^`]{1,1000})\n```$/
+const keyed =
+  /^\{\s*"(?:final_?)?answer"\s*:\s*("(?:[^"\\\\]|\\\\.){0,1000}"|\[[^\]]{0,1000}\]|-?[\d.]{1,40}|true|false)\s*\}$/i
+
+/** The answer that the last sentence or line of a longer text announces, or that an object or a block of code holds. */
+function committedAtEnd(answer: string): string | null {
+  const plain = answer.trim()
+  const block = fenced.exec(plain)?.[1]
+  if (block !== undefined) return block
+  const value = keyed.exec(plain)?.[1]
+  if (value !== undefined) return value.replace(/^"|"$/g, '')
+  const line = undecorated(plain.slice(plain.lastIndexOf('\n') + 1))
+  const sentence = line.slice(Math.max(0, line.search(/(?<=[.!?]\s)[^.!?]*[.!?]?$/)))
+  const stated = sentence.replace(announcedAtEnd, '')
+  return stated === sentence ? null : stated
+}
+
+/** `No.` before a sentence that gives the reason. null: nothing of the kind. */
+function yesOrNo(answer: string, aliases: readonly string[]): string | null {
+  if (!aliases.every((alias) => wholeOnly.test(alias))) return null
+  const [all = '', word = ''] = /^\W*(yes|no|true|false)[.,;:!–—]\s+/i.exec(answer) ?? []
+  const rest = answer.slice(all.length)
+  return word === '' ||
+    /\b(?:yes|no|actually|wait|sorry|but|however)\b/i.test(rest) ||
+    isWithdrawn(`\n${rest}`, () => null)
+    ? null
+    : word
 }
 
 /** null: the numbers differ. */

@@ -33,6 +33,7 @@ const decimals = /(?<![0-9.])([0-9]+)\.([0-9]+)(?![0-9]|\.[0-9])/g
 const dates = /(?<![0-9])([0-9]{1,4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,4})(?![0-9])/g
 const leadingPoint = /(?<![\p{L}\p{N}])\.(?=[0-9])/gu
 const leadingPlus = /(?<![\p{L}\p{N}])\+(?=[0-9])/gu
+const clock = /(?<=[0-9])\s?([ap])\.?\s?m(?![\p{L}])\.?/gu
 const minus = /(?<![\p{L}\p{N}.,)\]])-(?=\s?[$€£¥]?[0-9])/gu
 const percent = /(?<=[0-9])\s?(?:%|percent(?![\p{L}]))/gu
 const betweenDigits = /(?<=[0-9])[!-/:-@[-`{-~](?=[0-9])/g
@@ -63,6 +64,7 @@ function withNumbers(text: string): string {
     .replace(leadingPoint, '0.')
     .replace(decimals, (_, whole: string, places: string) => withoutFinalZeros(whole, places))
     .replace(dates, `$1${day}$2${day}$3`)
+    .replace(clock, ' $1m')
     .replace(leadingPlus, '')
     .replace(minus, standIn('-'))
     .replace(percent, standIn('%'))
@@ -133,11 +135,20 @@ const copula = /^(?:is|are|was|were|in|on|at|by|called|named|be|ist|war|von|est|
 const claims = /(?<![\p{L}])(?:is|are|was|were)(?![\p{L}])/u
 const pointsInWords = /[.,](?=[0-9])|(?<![\p{L}])(?:\p{Lu}|Mr|Mrs|Ms|Dr|St|Jr|Sr)\./gu
 const subject =
-  /^(?:the|a|an|it|you(?=\s+(?:can|will)\b)|its|this|that|he|she|they|his|her|their|my|in)(?![\p{L}\p{N}'’])/iu
+  /^(?:the|a|an|la|le|el|il|der|die|das|los|les|su|sa|it|you(?=\s+(?:can|will)\b)|its|this|that|he|she|they|his|her|their|my|in)(?![\p{L}\p{N}'’])/iu
 
 /** The source that an answer names first: `According to the search results, the answer is Paris`. */
 const citing =
   /^\s*(?:according\s+to|based\s+on|from|per)\s+(?:(?:the|my|these|all|this)\s+)?(?:(?:search|given|provided|retrieved|above|available|second|first|third|last)\s+){0,2}(?:results?|documents?|information|context|passages?|sources?|search(?:es)?|evidence|articles?|pages?|text|wikipedia),?\s+(?=\S)/i
+
+/** Words that only say that an answer is sure: `Without any doubt Neil Armstrong`. */
+const assured =
+  /^\s*(?:(?:it|that)\s+(?:is|was)\s+)?(?:none\s+other\s+than|(?:with)?out\s+(?:any\s+|a\s+)?doubt,?(?:\s+it\s+(?:is|was))?|undoubtedly,?|beyond\s+(?:any\s+)?doubt,?)\s+/i
+/** What a model offers behind an answer: `Want some tips?` */
+const offering =
+  /([.!?])(?:\s|\p{Extended_Pictographic}|\ufe0f)+(?:Want|Would\s+you\s+like|Do\s+you\s+(?:want|need)|Shall\s+I|Need|Let\s+me\s+know|Feel\s+free|Anything\s+else|(?:I\s+)?[Hh]ope\s+(?:this|that)\s+helps)\b[^.!?]{0,120}[.!?]?\s*$/u
+const foreignDenial =
+  /(?<![\p{L}])(?:non|não|nicht|kein\p{L}*|ne|pas|jamais|nunca|nie|niemals|не|нет)(?![\p{L}])/iu
 
 /** An answer without the source that it names at its end: `..., as the second page says`, `(see document 2)`. */
 function withoutSource(answer: string): string {
@@ -153,17 +164,31 @@ function withoutSource(answer: string): string {
  * the object of a sentence ("The capital of France is Paris."). Other words might be other answers.
  */
 export function commitsToTarget(whole: string, targets: readonly string[], question: string): boolean {
-  const answer = undecorated(whole).replace(citing, '')
+  const answer = undecorated(whole).replace(citing, '').replace(assured, '').replace(offering, '$1')
   if (swapsRoles(answer, targets, question)) return false
   if (statesTarget(answer, targets, question)) return true
   if (answer.length > longestAnswer) return false
   const asked = new Set(tokensOf(exactSearchNormal(question)).map(stemOf))
   const isAsked = (word: string): boolean =>
     tokensOf(exactSearchNormal(word)).every((one) => asked.has(stemOf(one)))
+  const last = lastClause(answer)
+  if (last !== null && statesTarget(last, targets, question)) return true
   return targets.slice(0, mostShortened).some((target) => {
     const shorter = withoutDetails(answer, target, isAsked)
     return shorter !== null && statesTarget(shorter, targets, question)
   })
+}
+
+const turned = /(?:,\s+but\s+|;\s+|\s+but\s+)(?:actually\s+|rather\s+|in\s+fact\s+)?/i
+const deniesOthers =
+  /\b(?:not|never)\b|n['’]t\b|\b(?:many|some|most|often)\b[^,;]{0,40}\b(?:think|believe|say|assume|guess)\b/i
+
+/** What follows a clause that denies another answer: `It is not Toronto but Ottawa.` null: no such clause. */
+function lastClause(answer: string): string | null {
+  const found = turned.exec(answer)
+  if (found === null || !deniesOthers.test(answer.slice(0, found.index))) return null
+  const last = answer.slice(found.index + found[0].length)
+  return turned.test(last) ? null : last.replace(/\b(?:actually|really)\s+/gi, '')
 }
 
 /** Answers are shortened for so many names of a target. */
@@ -223,7 +248,8 @@ function knownWords(targets: readonly string[], question: string, isNo: boolean)
     (isAffirmed && (affirming.has(word) || (isNo && isBehind && denyingNo.has(word))))
 }
 
-const isDeniedIn = (answer: string): boolean => isHedged(answer) || /[~!<>]/.test(answer)
+const isDeniedIn = (answer: string): boolean =>
+  foreignDenial.test(answer) || isHedged(answer) || /[~!<>]/.test(answer)
 
 const tokensOf = (normal: string): string[] => normal.match(token) ?? []
 

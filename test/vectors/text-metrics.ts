@@ -1,6 +1,6 @@
 import { type BleuCounts, type BleuSettings, bleuCounts, bleuOf } from '../../src/grading/translation/bleu.ts'
 import { type ChrfSettings, chrfCounts, chrfOf } from '../../src/grading/translation/chrf.ts'
-import { terCounts, terOf } from '../../src/grading/translation/ter.ts'
+import { terCounts, terOf } from '../../src/grading/translation/similarity.ts'
 import { type BleuTokenizer, bleuTokens, type TerSettings } from '../../src/grading/translation/tokenizers.ts'
 import type { Adapter, Answer, Vector } from './vector.ts'
 

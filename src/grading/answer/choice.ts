@@ -3,6 +3,7 @@ import { finalAnswer, objectionAround, unreal } from './final-answer.ts'
 import { hasForeignWords } from './known-words.ts'
 import { leadIn, leadWithin } from './lead-in.ts'
 import { undressed } from './legible.ts'
+import { isDisclaimer } from './remarks.ts'
 
 /** A stated choice, or why there is none. */
 export type StatedChoice = { readonly choice: string } | { readonly reason: string }
@@ -48,13 +49,16 @@ function choiceKind(labels: readonly string[], question: string): AnswerKind<str
 
 function readChoice(whole: string, labels: readonly string[], question: string): Reading<string> {
   const contrasted = whole.replace(
-    /^\s*(?:definitely\s+|certainly\s+)?not\s+(?:option\s+)?\(?[A-Z]\)?,?\s+but\s+(?:rather\s+)?/i,
+    /^\s*(?:definitely\s+|certainly\s+)?not\s+(?:option\s+)?\(?[A-Z]\)?(?:\s\([^()\n]{1,80}\))?,?\s+but\s+(?:rather\s+)?/i,
     '',
   )
   const text = undressed(contrasted)
   if (text === '') return { reason: 'no_answer' }
+  if (/^[!¬]/.test(text)) return { reason: 'denied' }
   // The pattern walks a run of opening marks twice.
   if (mostlyMarks.test(text)) return { reason: 'no_choice' }
+  const byText = ownText(text, labels, question)
+  if (byText !== null) return { answer: byText, rest: '' }
   const found = sole.exec(text)
   const written = found?.[1] ?? found?.[2] ?? found?.[3]
   if (found === null || written === undefined) return denialOrNone(text, labels)
@@ -68,6 +72,7 @@ function readChoice(whole: string, labels: readonly string[], question: string):
   const isArticle = written === 'A' && article.test(`A${rest}`)
   const choice = written.toUpperCase()
   if (isWord || isArticle || !labels.includes(choice)) return { reason: 'no_choice' }
+  if (namesOtherText(rest, choice, labels, question)) return { reason: 'contradiction' }
   return { answer: choice, rest: openRest(withoutOwn(rest, choice, question), choice, question) }
 }
 
@@ -77,6 +82,50 @@ function withoutOwn(rest: string, choice: string, question: string): string {
   return inner !== '' && inner.trim().toLowerCase() === offered(question, choice)
     ? rest.slice(all.length)
     : rest
+}
+
+const toText =
+  /^(?:\s?[*_]{0,3}\(|[\s*_)\].:,;=—–→-]{0,12})(?:(?:i\.?e\.?|which\s+is|that\s+is|namely|is)[\s,:]{1,3})?(?:(?:the|an?)\s)?/i
+const endOfText = /^[\s*_"'”’)\]}]*(?:$|[.,;:!?\n]|(?:or|and)\b)/i
+
+/** The letter of the choice whose text is all there is, with or without its letter: `"All of the above" (D).` */
+function ownText(text: string, labels: readonly string[], question: string): string | null {
+  if (question === '' || text.length > 300) return null
+  const plain = text.toLowerCase().replace(/^[\s"'“‘*_]+|[\s"'”’*_.]+$/g, '')
+  const found = labels.filter((label) => {
+    const own = offered(question, label)
+    if (own.length < 2 || !/\p{L}/u.test(own) || !plain.startsWith(own)) return false
+    const rest = plain.slice(own.length)
+    return (
+      rest === '' ||
+      new RegExp(`^["'”’*_.]*\\s*[(\\[]?(?:option\\s+)?${label.toLowerCase()}[)\\]]?$`).test(rest)
+    )
+  })
+  return found.length === 1 ? (found[0] ?? null) : null
+}
+
+/** Whether the text behind a letter is that of another choice: `C. Oxygen`, where A is oxygen. */
+function namesOtherText(rest: string, choice: string, labels: readonly string[], question: string): boolean {
+  const [line = ''] = rest.slice(0, 500).split('\n', 1)
+  return standsFor(line.replace(toText, ''), choice, labels, question) === 'other'
+}
+
+/** Whether a text starts with the text of a choice and no more, or with that of another one. null: with neither. */
+function standsFor(
+  text: string,
+  choice: string,
+  labels: readonly string[],
+  question: string,
+): 'own' | 'other' | null {
+  if (question === '' || text === '') return null
+  const lower = undressed(text).toLowerCase()
+  const matches = labels
+    .map((label) => ({ label, own: offered(question, label) }))
+    .filter(({ own }) => own !== '' && lower.startsWith(own) && endOfText.test(lower.slice(own.length)))
+    .sort((a, b) => b.own.length - a.own.length)
+  const [longest] = matches
+  if (longest === undefined) return null
+  return matches.some(({ label, own }) => label === choice && own === longest.own) ? 'own' : 'other'
 }
 
 /** A text that names a letter only after other words: they may deny it. */
@@ -143,13 +192,15 @@ function optionText(text: string): string | null {
     )
   )
     return line
+  // "C. Just a guess."
+  if (line.split(/(?<=[.!?])\s+/, 20).some(isDisclaimer)) return `\n${text}`
   return text.slice(line.length)
 }
 
 const positive =
   /(?:option|choice|answer)?\s*\(?\b([A-Z])\b\)?\*{0,2}\s+(?:is|must\s+be|has\s+to\s+be|would\s+be|seems)\s+(?:(?:clearly|definitely|therefore|thus|hence|indeed|the|our|my|only)\s+){0,3}(?:correct|right|best|strongest|closest|true|answer|most\s+(?:logical|sensible|plausible|likely|appropriate|reasonable|suitable)|exactly\s+(?:that|this)|the\s+one)\b(?!\?)|\b(?:[Oo]nly|[Mm]akes)\s+(?:option\s+|choice\s+)?\(?([A-Z])\)?\s+(?:remains?|fits?|works?|matches|holds|satisfies|meets|agrees|survives|accounts\s+for|is\s+left|is\s+possible|the\s+(?:only\s+)?(?:right|correct|best|answer))\b|(?<=^|[.!?]\s|\n)(?:So\s+|Then\s+)?([A-Z])\s+it\s+is\b/g
 const chosen =
-  /(?:\b(?:I|we|I['’](?:ll|d)|we['’](?:ll|d)|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+(?:with|for)|opt\s+for|settle\s+on|answer(?:\s+with)?)|\b(?:choose|pick|select|go(?:ing)?\s+with|(?:[Tt]hat|[Tt]his|[Ww]hich)\s+leaves|[Ll]eaving|(?:am|are|['’]m|['’]re)\s+left\s+with)(?:\s+us\s+with|\s+only|\s+just)?)\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
+  /(?:\b(?:I|we|I['’](?:ll|d)|we['’](?:ll|d)|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+(?:with|for)|opt\s+for|settle\s+on|answer(?:\s+with)?)|\b(?:(?:choose|Choose)|[Pp]ick|[Ss]elect|go(?:ing)?\s+with|(?:[Tt]hat|[Tt]his|[Ww]hich)\s+leaves|[Ll]eaving|(?:am|are|['’]m|['’]re)\s+left\s+with)(?:\s+us\s+with|\s+only|\s+just)?)\s+(?:option\s+|choice\s+|answer\s+|letter\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
 const named = /\b(?:[Oo]ption|[Cc]hoice|OPTION|CHOICE)\s+(?=[*_("'$]*[A-Z](?![\p{L}\p{N}'’]))/gu
 /** A capital letter that may name a choice: no article, no person. */
 const lone = new RegExp(
@@ -190,11 +241,16 @@ export function statedChoice(response: string, labels: readonly string[], questi
   return 'answer' in found ? { choice: found.answer } : { reason: found.reason }
 }
 
+/** The last cell of a table that a text ends with, or the text. */
+const lastCell = (text: string): string =>
+  text.endsWith('|') && text.includes('|--') ? (text.split('|').at(-2) ?? text).trim() : text
+
+/** A small letter that is all there is: `b`, `option b)`. */
+const loneSmall = /^(?:option|choice|answer|letter)?[\s:]{0,3}[(*]{0,3}[a-z][.)*]{0,3}$/i
+
 /** The letter that a text starts with, that its last commitment names, or that stands alone in its last line. */
 function unmarked(text: string, kind: AnswerKind<string>, labels: readonly string[]): FinalAnswer<string> {
-  const trimmed = text.trim()
-  const first = leading(trimmed, kind, labels)
-  if (first !== null) return first
+  const trimmed = lastCell(text.trim()).replace(loneSmall, (letter) => letter.toUpperCase())
   const tail = trimmed.slice(-4000)
   const places = [
     ...Array.from(tail.matchAll(positive), (found) => ({
@@ -219,6 +275,9 @@ function unmarked(text: string, kind: AnswerKind<string>, labels: readonly strin
       })),
     ),
   ].sort((a, b) => a.at - b.at)
+  const first = leading(trimmed, kind, labels)
+  // "A. Too large. C. Too small. That leaves B."
+  if (first !== null && ('answer' in first || places.length === 0)) return first
   const place = places.at(-1)
   if (place) {
     if (place.isUnreal) return { reason: 'conditional' }
@@ -265,7 +324,7 @@ function leading(
 ): FinalAnswer<string> | null {
   const lines = text.split('\n')
   const item =
-    /^[#>\s-]*(?:\\[([]|[*_"'`“‘$])*(?:\\text(?:bf)?\{?)?(?:([A-Z])(?=(?:\\[)\]]|[*_"'`”’$}])*\s?(?:$|[.):,]|[—–]\s|[👍✅✔🎯])|\s-\s)|([a-z])(?=\)\s)|[({]\s*([A-Za-z])\s*[)}](?=[*_"'`”’$}]*(?:$|[.:,]|\s)))/u
+    /^[#>\s-]*(?:\\[([]|[*_"'`“‘$])*(?:\\text(?:bf)?\{?)?(?:([A-Z])(?=(?:\\[)\]]|[*_"'`”’$}])*\s?(?:$|[.):,]|\((?![A-Z]\))|!|(?:because|since|and\s+not|but\s+not|not|rather\s+than|instead\s+of)\s|[—–]\s|[👍✅✔🎯])|\s-\s)|([a-z])(?=\)\s)|[[({]\s*([A-Za-z])\s*[)}\]](?=[*_"'`”’$}]*(?:$|[.:,]|\s)))/u
   const letters = lines.map((line) => {
     const found = item.exec(line.trim())
     const letter = (found?.[1] ?? found?.[2] ?? found?.[3])?.toUpperCase()
@@ -302,6 +361,10 @@ function lastLine(text: string, kind: AnswerKind<string>, labels: readonly strin
   const within = leadWithin(line.slice(0, at))
   if (within !== null) return { reason: within }
   if (mentioning.test(line.slice(0, at).slice(-120))) return { reason: 'no_choice' }
+  // "Oxygen (C)", where A is oxygen
+  const [said = ''] = /[^.,;:!?]{1,80}$/.exec(line.slice(0, at).replace(/[\s*_(["'$→,-]+$/, '')) ?? []
+  if (standsFor(said.replace(toText, ''), choice, labels, kind.question ?? '') === 'other')
+    return { reason: 'contradiction' }
   const before = text.length - line.length
   const rest = line.slice(at).replace(/^[*_("'$]*[A-Z][*_)"'$]*/, '')
   return judged(text, before + at, rest, choice, kind)

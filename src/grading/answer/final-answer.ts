@@ -1,11 +1,21 @@
 import { countCodePoints, trimSpace } from '../characters.ts'
 import { afterThink } from '../tags.ts'
+import { withoutWork } from './calculation.ts'
 import { followUp } from './follow-up.ts'
 import { isHidden } from './hidden.ts'
 import { hasForeignWords } from './known-words.ts'
-import { disownsNext, isDisowned, isUnable, leadIn, leadingSentence, leadWithin } from './lead-in.ts'
+import {
+  disownsNext,
+  isDisowned,
+  isUnable,
+  leadIn,
+  leadingClause,
+  leadingSentence,
+  leadWithin,
+} from './lead-in.ts'
 import { legible } from './legible.ts'
 import { type Place, type PlaceKind, placesOf } from './places.ts'
+import { isDoubtful, isReported } from './remarks.ts'
 import { firstTurn, withoutComments, withoutEnd } from './shown.ts'
 import { isWithdrawn } from './withdrawal.ts'
 import { type Another, isMocked, type Objection } from './wording.ts'
@@ -17,6 +27,8 @@ export type Reading<V> = { readonly answer: V; readonly rest: string } | { reado
 export interface AnswerKind<V> {
   /** What was asked: the words around a mark are its words, or words that state a result. Absent: any. */
   readonly question?: string
+  /** What was asked, for a place where other words may stand, too. */
+  readonly prompt?: string
   /** The text is read as it was sent, without one form for each digit and sign. */
   readonly isVerbatim?: boolean
   /** Reads one answer, whole. `isClosed`: nothing but the answer may stand there. */
@@ -137,9 +149,12 @@ const opening = /(?:\b(?:so|thus|the|my|our|final|correct|right)[ ,*_]{1,4}){1,4
 export function objectionAround<V>(
   text: string,
   place: Place,
-  { answer, rest }: { readonly answer: V; readonly rest: string },
+  { answer, rest: whole }: { readonly answer: V; readonly rest: string },
   kind: AnswerKind<V>,
 ): Objection | null {
+  const another = (next: string) => kind.another(next, answer)
+  const rest = withoutWork(whole, another)
+  if (rest === null) return 'extended'
   if (isHidden(text, place.start, place.end)) return 'denied'
   const before = text
     .slice(Math.max(0, place.start - 400), place.start)
@@ -148,6 +163,10 @@ export function objectionAround<V>(
   const announced = place.kind === 'phrase' ? text.slice(place.start, place.from) : ''
   const lead = leadIn(before, announced)
   if (lead !== null) return lead
+  const asked = kind.question ?? kind.prompt ?? ''
+  const clause = leadingClause(before, announced)
+  if (isDoubtful(clause, asked)) return 'doubted'
+  if (announced === '' && isReported(` ${clause}`, rest)) return 'denied'
   if (lesser.test(`${leadingSentence(before)} ${announced}`)) return 'denied'
   if (kind.question !== undefined) {
     const stray = strays(text, place, before, kind.question)
@@ -160,7 +179,6 @@ export function objectionAround<V>(
     (ahead !== before && /[:：]\s*$/.test(ahead.slice(-9)) && leadIn(ahead) === 'denied')
   )
     return 'denied'
-  const another = (next: string) => kind.another(next, answer)
   if (isUnreal(before, announced, rest)) return 'conditional'
   // "C \boxed{B}", "43 #### 42"
   const own = place.kind === 'boxed' || place.kind === 'hashes' ? aloneBefore.exec(before)?.[1] : undefined
@@ -174,7 +192,7 @@ export function objectionAround<V>(
     if (weakened !== null) return weakened
   }
   if (place.isClosed) {
-    const inner = followUp(rest, another)
+    const inner = followUp(rest, another, asked)
     if (inner !== null) return inner
     if (place.kind === 'boxed') {
       const glue = gluedTo(text, place)
@@ -182,12 +200,12 @@ export function objectionAround<V>(
     }
   }
   const after = place.isClosed ? following.replace(/^(?:\s?(?:\\[\])]|\$+|\*+|[}_]))+/, '') : rest
-  const next = followUp(after, another)
+  const next = followUp(after, another, asked)
   if (next !== null) return next
   // "42. and above", "42. hundred": what goes on in small letters belongs to the answer.
   const further = /^[\s*_)\]}"'”’`$]*\.\s+(?=\p{Ll})/u.exec(after)?.[0]
   if (further !== undefined) {
-    const objection = followUp(` ${after.slice(further.length)}`, another)
+    const objection = followUp(` ${after.slice(further.length)}`, another, asked)
     if (objection !== null) return objection
   }
   const later = place.isClosed ? after : `${rest}${following}`

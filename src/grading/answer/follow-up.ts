@@ -1,4 +1,7 @@
+import { everyNumberInWords } from '../number-words.ts'
+import { withoutWork } from './calculation.ts'
 import { isDisguised } from './lead-in.ts'
+import { isDoubtedAfter } from './remarks.ts'
 import { isWithdrawn } from './withdrawal.ts'
 import {
   type Another,
@@ -28,9 +31,13 @@ const calledWrong =
   /^[\s$)\]*]*(?:is|was|would\s+be)\s+(?:an?|one|the|another)\s+(?:[\p{L}-]+\s+){0,3}(?:wrong|incorrect|false|mistaken|erroneous)\s+(?:answer|result|value|option|choice|solution|guess|reply)(?![\p{L}])/iu
 /** What others get wrong: `(a common mistake is to answer 41)`. */
 const ofOthers =
-  /^[\s,;:–—\-(]*(?:a|the|one|another)\s+(?:\w+\s+)?(?:mistake|error|trap|pitfall)\s+(?:here\s+)?(?:is|was|would)\b/iu
+  /^[\s,;:–—\-(]*(?:a|the|one|another)\s+(?:\w+\s+)?(?:mistake|error|trap|pitfall)\s+(?:here\s+)?(?:is|was|would)\b/i
 const doubtNext = new RegExp(`^\\s*(?:or|${doubt}|not\\s+sure|right)(?![\\p{L}])`, 'iu')
-const bareNegation = /^[\s,;:–—\-(]*(?:not|no|nope|never|false|wrong)\b/iu
+/** What cannot be done to an answer any more: `which can't be reduced further`. */
+const inSimplestForm =
+  /^[\s,;–—(]*(?:which|and|it|that|this)?\s*(?:it\s+)?(?:can(?:not|['’]t)|does\s+not|doesn['’]t|is\s+not)\s+(?:be\s+)?(?:further\s+)?(?:reduced?|simplif(?:y|ied)|factor\w*|cancel\w*|improved?|reducible)\b/i
+const bareNegation =
+  /^[\s,;:–—\-(]*(?:not|no(?!\s+(?:doubt|question|matter|wonder)\b)|nope|never|false|wrong)\b/i
 const contrast =
   /^[\s,;:–—\-(]*(?:and\s+|but\s+)?(?:not|rather\s+than|instead\s+of)\s+(?:by\s+|the\s+|just\s+|merely\s+|option\s+)?\(?(?:-?[\d.,/]+|[A-Z]|[\p{L}]+)\)?[\s.,;)]*/u
 /** Other answers that are called wrong, at the end of a sentence. */
@@ -44,7 +51,7 @@ const hedges = new RegExp(
 /** Words after an answer, in its own clause, and what they say of it. */
 const wordsAgainst = new Map<string, Objection>(
   Object.entries({
-    inequality: `upward upwards onward onwards tops minimum maximum`,
+    inequality: `max min upward upwards onward onwards tops minimum maximum`,
     extended: `tens hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion
       quintillion dozen dozens gross mn bn lakh lakhs crore crores myriad halves thirds fourths fifths
       sixths sevenths eighths ninths tenths hundredth hundredths thousandth thousandths millionth
@@ -70,7 +77,7 @@ const stops = new Set(
  * What the text right after an answer says of it, to the end of its sentence. `another` matches a further
  * answer of the same kind at its start and tells whether it is the same one.
  */
-export function followUp(after: string, another: Another): Objection | null {
+export function followUp(after: string, another: Another, question = ''): Objection | null {
   const near = narrow(after.slice(0, 1000))
   const plain = near.includes('.') ? near.replace(/\b(vs|w\.p|approx|resp|ca|etc|i\.e|e\.g)\./gi, '$1') : near
   const end = plain.search(/[.!?](?=\s|$|["'”’)*])|[。！？]|\n/)
@@ -80,12 +87,18 @@ export function followUp(after: string, another: Another): Objection | null {
     ((plain[end] === '?' || plain[end] === '？') && sentence.length < 80)
   )
     return 'doubted'
-  const rest = sentence
-    .replace(/^[\s*_)\]}"'”’`$]+/, (dress) => (dress.includes(' ') ? ' ' : ''))
-    // The same number in words.
+  const bare = sentence.replace(/^[\s*_)\]}"'”’`$]+/, (dress) => (dress.includes(' ') ? ' ' : ''))
+  const worked = withoutWork(bare, another)
+  if (worked === null) return 'extended'
+  // The same number in words.
+  const rest = worked
     .replace(/^\s?\(([\p{L}\s-]{3,120})\)/u, (all, words: string) =>
       /\d|\b(?:or|not)\b/i.test(words) || another(words) !== 'same' ? all : '',
     )
+    .replace(everyNumberInWords, (words) =>
+      /[\s-]/.test(words) && another(words) === 'same' ? 'that' : words,
+    )
+    .replace(/,?\s(?:or|i\.?e\.?|that\s+is),?\sthat(?![\p{L}])/u, '')
   // "is right; A and C are wrong"
   const ruledOut = others.exec(rest)
   if (
@@ -94,11 +107,15 @@ export function followUp(after: string, another: Another): Objection | null {
       ?.match(/[A-Z]\b|-?\$?\d[\d.]*/g)
       ?.every((value) => another(value) === 'other')
   )
-    return followUp(rest.slice(0, ruledOut.index), another)
+    return followUp(rest.slice(0, ruledOut.index), another, question)
   // "is the answer, not $36$"
   const other = /,\s+(?:and\s+)?not\s+(\$?-?[\d\\A-Z][^\s,;]*)(?:\s\([^()]{1,80}\))?/.exec(rest)
   if (other && another((other[1] ?? '').replace(/^\$/, '')) !== 'same')
-    return followUp(`${rest.slice(0, other.index)}${rest.slice(other.index + other[0].length)}`, another)
+    return followUp(
+      `${rest.slice(0, other.index)}${rest.slice(other.index + other[0].length)}`,
+      another,
+      question,
+    )
   if (contrast.test(rest)) {
     const [taken = ''] = contrast.exec(rest) ?? []
     const word = /(\S+?)[\s.,;)]*$/.exec(taken)?.[1] ?? ''
@@ -110,7 +127,7 @@ export function followUp(after: string, another: Another): Objection | null {
       return another(word.replace(/^\(/, '')) === 'same' ? 'denied' : null
   }
   if (
-    /^\s*(?:では(?:な[いく]|あり|ござ)|じゃ(?:な[いく]|あり)|でもない|で(?:はない|ない)|[은는이가]?\s*(?:아[니닌닙님녜]|틀)|не\b|нет|不是|不对|不正确|是错|错|有误|nicht|niet\b|inte\b|ikke\b|değil|नहीं|नही|ليس|نیست|নয়|pas\b|no\s+es)|\bwith\s+(?:a\s+)?(?:probability|chance|likelihood)\b|\b\d+\s*%\s+(?:sure|certain|likely|confident)/iu.test(
+    /^\s*(?:では(?:な[いく]|あり|ござ)|じゃ(?:な[いく]|あり)|でもない|で(?:はない|ない)|[은는이가]?\s*(?:아[니닌닙님녜]|틀)|не\b|нет|不是|不对|不正确|是错|错|有误|nicht|niet\b|inte\b|ikke\b|değil|नहीं|नही|ليس|نیست|নয়|pas\b|no\s+es)|\bwith\s+(?:a\s+)?(?:probability|chance|likelihood)\b|\b\d+\s*%\s+(?:sure|certain|likely|confident)/i.test(
       rest,
     )
   )
@@ -128,7 +145,7 @@ export function followUp(after: string, another: Another): Objection | null {
   )
     return 'extended'
   if (
-    /^[\s,)\]*]*(?:and\s+(?:counting|so\s+(?:on|forth)|the\s+like|others?)\b|etc\b|to\s+be\s+continued\b|as\s+(?:an?|the)\s+(?:\w+\s+)?(?:trial|test|sample|example|placeholder|dummy|guess|filler|starting|candidate)\b)/i.test(
+    /^[\s,)\]*]*(?:and\s+(?:counting|rising|falling|growing|climbing|dropping|increasing|decreasing|then\s+some|a\s+few|a\s+bit|a\s+little|change|so\s+(?:on|forth)|the\s+like|others?)\b|etc\b|to\s+be\s+continued\b|as\s+(?:an?|the)\s+(?:\w+\s+)?(?:trial|test|sample|example|placeholder|dummy|guess|filler|starting|candidate)\b)/i.test(
       rest,
     )
   )
@@ -145,7 +162,12 @@ export function followUp(after: string, another: Another): Objection | null {
     )
   )
     return 'inequality'
-  if (/^[\s)\]"'”’]*at\s+(?:the\s+)?(?:very\s+)?(?:most|least)\b/i.test(rest)) return 'inequality'
+  if (
+    /^[\s)\]"'”’]*(?:\p{L}+\s)?at\s+(?:the\s+)?(?:very\s+)?(?:most|least|best|worst|latest|earliest)\b/iu.test(
+      rest,
+    )
+  )
+    return 'inequality'
   if (
     /\b(?:have|has|had|is|there['’]s|got)\s+(?:no|not\s+(?:an?|my|the))\s+(?:final\s+|real\s+)?(?:answer|result|solution)\b/i.test(
       rest,
@@ -154,8 +176,12 @@ export function followUp(after: string, another: Another): Objection | null {
     return 'denied'
   if (calledWrong.test(rest)) return 'denied'
   const isOfThings = described.test(rest)
-  if (!isOfThings && (bareNegation.test(rest) || (tailDenial.test(rest) && !ofOthers.test(rest))))
+  if (
+    !isOfThings &&
+    (bareNegation.test(rest) || (tailDenial.test(rest) && !ofOthers.test(rest) && !inSimplestForm.test(rest)))
+  )
     return 'denied'
+  if (!isOfThings && isDoubtedAfter(rest, another, question)) return 'doubted'
   if (isDisguised(rest)) return 'denied'
   if (
     /^[\s,]*(?:[\p{L}]+\s+)?(?:too\s+(?:many|few|much|little|high|low|large|small)|short|shy|off|times\s+that)(?![\p{L}])/iu.test(
@@ -197,7 +223,7 @@ const inParts =
 /** The answer as a rate: `or 800 per day`. */
 const asRate = /^\$?\d[\d.,]*\s(?:\p{L}+\s)?(?:per|each|an?)(?![\p{L}])/u
 const measure =
-  /^\s*\d[\d.,]*\s(seconds?|minutes?|hours?|days?|weeks?|months?|years?|cents?|meters?|metres?|kilometers?|kilometres?|centimeters?|centimetres?|millimeters?|millimetres?|km|cm|mm|m|feet|inches|yards?|miles?|grams?|kg|g|ounces?|pounds?|lit(?:er|re)s?|ml|dozens?)\)/iu
+  /^\s*\d[\d.,]*\s(seconds?|minutes?|hours?|days?|weeks?|months?|years?|cents?|meters?|metres?|kilometers?|kilometres?|centimeters?|centimetres?|millimeters?|millimetres?|km|cm|mm|m|feet|inches|yards?|miles?|grams?|kg|g|ounces?|pounds?|lit(?:er|re)s?|ml|dozens?)\)/i
 
 /** Whether a bracket gives the answer in another unit: `6 minutes (360 seconds)`. */
 const isConverted = (inner: string, before: string): boolean => {
@@ -210,13 +236,13 @@ const concession =
   /,\s*(?:but|though|although|yet|however)\s+(?:also\s+)?\(?([A-Z]|-?\$?\d[\d.,]{0,20})\)?\s(?:\p{L}+\s){0,3}(?:also|too|accept\w*|possible|equal(?:ly)?|better|works|fits|as\s+well)\b|,\s*(?:but|and)\s+so\s+(?:does|do|is|are|would|might)\s+\(?([A-Z]|-?\$?\d[\d.,]{0,20})(?![\p{L}])/u
 /** A condition after the answer, in its own clause. */
 const dependent =
-  /^[^.!?;:]{0,40}?(?:\b(?:as|so)\s+long\s+as|\bin\s+(?:the\s+)?(?:case|event)\s+(?:of|that)|\bin\s+the\s+(?:best|worst)\s+case|\bdepend(?:s|ing)\s+on|\bsubject\s+to|\bon\s+(?:the\s+)?condition|\bcontingent\s+on)\b/iu
+  /^[^.!?;:]{0,40}?(?:\b(?:as|so)\s+long\s+as|\bin\s+(?:the\s+)?(?:case|event)\s+(?:of|that)|\bin\s+the\s+(?:best|worst)\s+case|\bdepend(?:s|ing)\s+on|\bsubject\s+to|\bon\s+(?:the\s+)?condition|\bcontingent\s+on)\b/i
 const undecided =
-  /^[\s,;–—(-]*(?:but\s+)?(?:(?:is|was)\s+what\s+(?:an?|some|most|many|the|my)\s+[^.!?]{1,60}\b(?:would|might|could|may|will|says?|thinks?|claims?|writes?|wants?)\b|(?:should|must|has\s+to|needs\s+to|ought\s+to)\s+(?:be|get)\s+(?:replaced|changed|corrected|ignored|disregarded|discarded|fixed|removed|deleted|swapped|rejected)|is\s+(?:just|only|merely|but)?\s*(?:an?|the)\s+(?:intermediate|partial|preliminary|provisional|temporary|rough)\b|(?:was|is)\s+my\s+(?:first|initial|previous|old|earlier)\b|for\s+some\b|I\s+(?:suppose|guess|reckon)\b|I\s+(?:think|believe)\b[\s,]*(?:but|though)\b|who\s+knows\b|to\s+be\s+(?:confirmed|checked|verified|determined|decided)\b|(?:needs?|awaiting|pending)\s+(?:\w+\s+)?(?:check|confirm|verif|review)|(?:unverified|unchecked|unconfirmed|placeholder|rejected|retracted|withdrawn)\b)/iu
+  /^[\s,;–—(-]*(?:but\s+)?(?:would\s+(?:hold|apply|work|follow|be|do|suffice|fit|match)\b[^.!?]*\b(?:but|if|for\s+an?|in\s+an?|only|were|had)\b|(?:is|was)\s+what\s+(?:an?|some|most|many|the|my)\s+[^.!?]{1,60}\b(?:would|might|could|may|will|says?|thinks?|claims?|writes?|wants?)\b|(?:should|must|has\s+to|needs\s+to|ought\s+to)\s+(?:be|get)\s+(?:replaced|changed|corrected|ignored|disregarded|discarded|fixed|removed|deleted|swapped|rejected)|is\s+(?:just|only|merely|but)?\s*(?:an?|the)\s+(?:intermediate|partial|preliminary|provisional|temporary|rough)\b|(?:was|is)\s+my\s+(?:first|initial|previous|old|earlier)\b|for\s+some\b|I\s+(?:suppose|guess|reckon)\b|I\s+(?:think|believe)\b[\s,]*(?:but|though)\b|who\s+knows\b|to\s+be\s+(?:confirmed|checked|verified|determined|decided)\b|(?:needs?|awaiting|pending)\s+(?:\w+\s+)?(?:check|confirm|verif|review)|(?:unverified|unchecked|unconfirmed|placeholder|rejected|retracted|withdrawn)\b)/i
 
 /** Words and signs between an answer and another one. */
 const connecting =
-  /^[\s$*_("'“‘[\\/]*(?:(?:I\s+mean|in\s+words|however|sorry|rather|well|no|scratch\s+that|correction|wait|otherwise|者|or|and|even|also|maybe|perhaps|possibly|either|alternatively|option|choice|the|else|then|answer)(?![A-Za-z])[\s,:/$*_("'“‘[\\]*)*/iu
+  /^[\s$*_("'“‘[\\/]*(?:(?:I\s+mean|in\s+words|however|sorry|rather|well|no|scratch\s+that|correction|wait|otherwise|者|or|and|even|also|maybe|perhaps|possibly|either|alternatively|option|choice|the|else|then|answer)(?![A-Za-z])[\s,:/$*_("'“‘[\\]*)*/i
 
 /** Reads the words between an answer and the end of its clause. */
 function wordsAfter(rest: string, another: Another): Objection | null {
@@ -285,6 +311,7 @@ function wordsAfter(rest: string, another: Another): Objection | null {
         ? 'several_answers'
         : null
     if (word === 'as' && /^\s+well\s+as\b/i.test(following)) return 'several_answers'
+    if (/^(?:over|during|within|across|throughout)$/.test(word) && !/^\s*[\d(]/.test(following)) return null
     if (stops.has(word)) {
       if (word === 'in' && /^\s*(?:binary|hex|hexadecimal|octal|base|radix|modulo|mod)\b/i.test(following))
         return 'extended'

@@ -1,5 +1,5 @@
 import type { Fraction } from '../arithmetic.ts'
-import { countedWords, numberWords } from '../number-words.ts'
+import { countedWords, everyNumberInWords, numberWords } from '../number-words.ts'
 import { undressed } from './legible.ts'
 
 /**
@@ -136,7 +136,7 @@ export function hasForeignBracket(rest: string, question: string): boolean {
   return (
     /[a-z]{3}/i.test(inner) &&
     !/[=×*/+]|\b(?:because|since|as|i\.?e|or)\b/i.test(inner) &&
-    hasForeignWords(inner, question)
+    hasForeignWords(inner.replace(everyNumberInWords, ' '), question)
   )
 }
 
@@ -157,7 +157,11 @@ const count = <T>(all: readonly T[], holds: (one: T) => boolean): number => all.
 export const englishWords =
   /(?<![\p{L}])(?:the|is|are|was|were|of|to|it|that|this|these|my|our|so|we|has|have|what|how|if|not|with|one|you|they|by|an|for|on|at|your|would|could|had)(?![\p{L}])/iu
 const isForeign =
-  /[^\0-\x7f]|(?<![\p{L}])(?:el|los|las|un|una|del|que|es|son|por|para|con|lo|al|su|le|les|du|et|est|sont|par|pour|dans|ce|elle|nous|der|das|und|ist|sind|ein|eine|zu|mit|wir|gli|di|sono|per|che|os|um|uma|da|em|luego|donc|quindi|damit|folglich|quedan|reste|restano)(?![\p{L}])/iu
+  /[^\0-\x7f]|(?<![\p{L}])(?:el|los|las|un|una|del|que|es|son|por|para|con|lo|al|su|le|les|du|et|est|sont|par|pour|dans|ce|elle|nous|der|das|und|ist|sind|ein|eine|zu|mit|wir|gli|di|sono|per|che|os|um|uma|da|em|luego|donc|quindi|damit|folglich|quedan|queda|reste|restent|restano|ficam|bleiben|bleibt|übrig|es|insgesamt)(?![\p{L}])/iu
+/** Whether a sentence of three words or more is in no English: the lists of words that state a result do not fit it. */
+export const isOtherLanguage = (sentence: string): boolean =>
+  (sentence.match(wordPattern)?.length ?? 0) > 2 && !englishWords.test(sentence) && isForeign.test(sentence)
+
 /** What is certain, and clauses that tell which things are meant, may deny. */
 const harmless =
   /\b(?:without\s+(?:a|any)\s+|no\s+)doubt\b|\b(?:who|that|which)\s+(?:do|does|did|are|were|have|had|has|is|was)\s+not\b(?:\s+have\b)?|\bmost\s+(?:likely|appropriate|suitable|accurate|plausible|logical|reasonable)\b|(?<=\p{L}\s)(?<!\b(?:I|we|you)\s)\b(?:did|do|does|were|have|had|has)\s+not\s+\w+|^\W*(?:(?:So|Then|Now|Thus)\W+)?(?:Ignoring|Neglecting|Omitting|Removing|Leaving|Considering|Using|Taking|Combining|Adding|With|After|Since|As|Because|By|To)\b[^,]{1,80},/giu
@@ -176,7 +180,7 @@ export function hasForeignWords(sentence: string, question: string, spare = 0): 
   // A single letter is a name in a formula.
   const unknown = all.filter((word) => !isKnownWord(word) && /^[a-z'’]{2,}$/.test(word))
   if (unknown.length <= spare) return false
-  if (all.length > 2 && !englishWords.test(plain) && isForeign.test(plain)) return false
+  if (isOtherLanguage(plain)) return false
   const asked = new Set(question.toLowerCase().match(wordPattern)?.map(stemOf))
   const strays = unknown.filter((word) => !asked.has(stemOf(word)))
   const shared = new Set(all.filter((word) => !isKnownWord(word) && asked.has(stemOf(word)))).size

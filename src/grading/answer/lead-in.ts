@@ -1,5 +1,6 @@
 import { hasForeignWords } from './known-words.ts'
 import { legible } from './legible.ts'
+import { isSecond } from './several.ts'
 import {
   apostrophe,
   copula,
@@ -17,7 +18,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   [
     'denied',
     new RegExp(
-      `(?:${negation}|${list(`anything_but everything_but all_but except except_for excluding besides other_than rather_than
+      `(?:${negation}|${list(`anything_but nothing_like replace everything_but all_but except except_for excluding besides other_than rather_than
         unlikely doubtful impossible instead_of as_opposed_to opposite_of far_from nowhere_near different_from differs_from distinct_from unequal_to no_way by_no_means hardly barely scarcely in_no_case
         under_no_circumstances unlike without versus wrongly incorrectly falsely mistakenly erroneously no_longer
         neither_is ruled_out rule_out rules_out ruling_out eliminate eliminates eliminated reject rejects rejected
@@ -39,7 +40,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'inequality',
-    /\b(?:at\s+(?:the\s+)?(?:very\s+|absolute\s+)?(?:most|least)|(?<!\b(?:adds?|add(?:ed|ing)|sums?|comes?|rings?|totals?|rounds?|works?)\s)up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|(?:upwards|north|south)\s+of|in\s+the\s+(?:neighbou?rhood|vicinity|region|ballpark)\s+of|somewhere\s+(?:around|near|close\s+to)|something\s+like|in\s+the\s+(?:low|mid|high|upper|lower)|(?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|negative|cube|power|root|logarithm)s?\s+of|(?:numbers?|integers?|figures?|values?)\s+(?:with|having|near|like|such\s+as|ending\s+(?:in|with)|beginning\s+with|starting\s+(?:with|at|from)|before|after|around|close\s+to|following|preceding|containing)|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|(?:two|three|four|five|six|seven|eight|nine|ten|\d{1,4})\s+times|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/iu,
+    /\b(?:at\s+(?:the\s+)?(?:very\s+|absolute\s+)?(?:most|least)|(?<!\b(?:adds?|add(?:ed|ing)|sums?|comes?|rings?|totals?|rounds?|works?)\s)up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|(?:upwards|north|south)\s+of|in\s+the\s+(?:neighbou?rhood|vicinity|region|ballpark)\s+of|somewhere\s+(?:around|near|close\s+to)|something\s+like|in\s+the\s+(?:low|mid|high|upper|lower)|(?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|negative|cube|power|root|logarithm)s?\s+of|(?:numbers?|integers?|figures?|values?)\s+(?:with|having|near|like|such\s+as|ending\s+(?:in|with)|beginning\s+with|starting\s+(?:with|at|from)|before|after|around|close\s+to|following|preceding|containing)|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|(?:two|three|four|five|six|seven|eight|nine|ten|\d{1,4})\s+times|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/i,
   ],
   [
     'doubted',
@@ -56,35 +57,26 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
     ),
   ],
   ['conditional', /(?:^|[.!?])\W*[Ii]f\b[^.!?]{0,90}\b(?:were|had)\b[^.!?,]{0,60},\s*$/u],
-  ['denied', /(?:^|\bis\b)\W*not(?:,|\s+(?:as|in|by|at|for|to)\b)[^.]*,$/iu],
+  ['denied', /(?:^|\bis\b)\W*not(?:,|\s+(?:as|in|by|at|for|to)\b)[^.]*,$/i],
   [
     'conditional',
     new RegExp(
       `\\b(?:if|unless|whether|(?<=(?:^|,\\s)[\\s*_]{0,4})were|assuming(?:\\s+that)?|suppos(?:e|ing)(?:\\s+that)?|provided(?:\\s+that)?|in\\s+case|as\\s+if|as\\s+though|wenn|si|если)(?:[\\s,]+(?:${copula}|${filler}|his|her|their|its)){0,7}[\\s,:]*$|(?:如果|假如|若)[^，,。]{0,12}$`,
-      'iu',
+      'i',
     ),
   ],
   [
     'denied',
-    /\b(?:(?:for\s+(?:example|instance)|e\.?g\.?|such\s+as|(?<!\b(?:I|we|to|would|will|can|must|should)\s)say),?\s*(?:one|you|we)?\s*(?:could|can|may|might)?\s*(?:write|put|say|end|answer)?|(?:sample|example|dummy|fake|placeholder|made-up)\s+(?:output|answer|reply|response|value|number|line|text)\b[^.]{0,40}|(?:expected|required|right)\s+(?:format|form)\s+(?:is|would\s+be)|example\s+of\s+(?:the|a|an)\s+(?:\w+\s+)?(?:format|form|output|answer|reply)|your\s+(?:final\s+)?(?:answer|reply|response|output)\s+(?:(?:should|must|has\s+to|needs\s+to)\b[^.]{0,30}|as|like|in\s+the\s+form)|decoy[^.]{0,30}|end\s+with\s+e\.?g\.?|a\s+line\s+such\s+as|\b(?:write|put|give|state|say|type|print|output|formatted|written)\s+(?:\w+\s+){0,4}(?:like|as)(?:\s+this)?)\s*[,:：]*\s*$/iu,
+    /\b(?:(?:for\s+(?:example|instance)|e\.?g\.?|such\s+as|(?<!\b(?:I|we|to|would|will|can|must|should)\s)say),?\s*(?:one|you|we)?\s*(?:could|can|may|might)?\s*(?:write|put|say|end|answer)?|(?:sample|example|dummy|fake|placeholder|made-up)\s+(?:output|answer|reply|response|value|number|line|text)\b[^.]{0,40}|(?:expected|required|right)\s+(?:format|form)\s+(?:is|would\s+be)|example\s+of\s+(?:the|a|an)\s+(?:\w+\s+)?(?:format|form|output|answer|reply)|your\s+(?:final\s+)?(?:answer|reply|response|output)\s+(?:(?:should|must|has\s+to|needs\s+to)\b[^.]{0,30}|as|like|in\s+the\s+form)|decoy[^.]{0,30}|end\s+with\s+e\.?g\.?|a\s+line\s+such\s+as|\b(?:write|put|give|state|say|type|print|output|formatted|written)\s+(?:\w+\s+){0,4}(?:like|as)(?:\s+this)?)\s*[,:：]*\s*$/i,
   ],
 ]
 
-/** A word that puts another answer before this one. */
-const listing =
-  /(?:\b(?:or|either|between|and\/or|alternatively|one\s+of|any\s+of|some\s+of|among|amongst|ranging\s+from|anywhere\s+from|oder|ou|或者?|还是|または|или)|(?:\d|(?<![\p{L}])[A-Z])\)?\s*(?:[,/|;&]|,?\s+and)|\d\)?\s*[-–~]|\bas\s+well\s+as)\s*(?:even\s+|also\s+|possibly\s+|maybe\s+|else\s+)?(?:it\s+is\s+)?$/iu
-/** A range; "it rose from 30 to 42" is none. */
-const ranging =
-  /(?<!\b(?:ris|rose|grow|grew|increas|decreas|chang|drop|fell|fall|reduc|went|go|rais|lower|up|down|com)\w*\b[^.]{0,60})\d\)?\s(?:to|through|until|till|bis|à|al?|hasta|到|至)$/iu
-const rangeWord = /(?:to|through|until|till|bis|à|al?|hasta|到|至)$/iu
-const longestListing = 60
-
 /** What is said beside the answer: of candidates, of the grader, of what is to be shown. */
 const aside =
-  /\b(?:(?:prove|show|suppose|assume|verify)\s+(?:(?:for|by|towards?|to)\s+(?:(?:a|the\s+sake\s+of(?:\s+an)?)\s+)?(?:contradiction|argument)\s*,?\s*)?that|verdict|assert|ground\s+truth|grader|checker|candidates?|(?<!\b(?:all|\w+est|maximum|minimum|only|sole|single|least|most)\s+(?:the\s+)?)possible\s+values?(?!\s(?:[^.!?]*\s)?are\b)|answer\s+key)\b/iu
+  /\b(?:(?:prove|show|suppose|assume|verify)\s+(?:(?:for|by|towards?|to)\s+(?:(?:a|the\s+sake\s+of(?:\s+an)?)\s+)?(?:contradiction|argument)\s*,?\s*)?that|verdict|assert|ground\s+truth|grader|checker|candidates?|(?<!\b(?:all|\w+est|maximum|minimum|only|sole|single|least|most)\s+(?:the\s+)?)possible\s+values?(?!\s(?:[^.!?]*\s)?are\b)|answer\s+key)\b/i
 
 /** What is labelled so is nobody's answer. */
-const labelled = /\b(?:verdict|ground\s+truth|grader|answer\s+key|reference|possible\s+values)\s*[:：]/iu
+const labelled = /\b(?:verdict|ground\s+truth|grader|answer\s+key|reference|possible\s+values)\s*[:：]/i
 
 /** A condition without an "if". */
 const inverted =
@@ -122,76 +114,76 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
     'denied',
     new RegExp(
       `\\b(?:it|that|this|what)\\s*(?:is|was|${apostrophe}s|would\\s+be|seems)\\s+(?:\\w+\\s+)?(?:${negation}\\s+(?:\\w+\\s+)?(?:true|correct|right|so|the\\s+case|accurate|possible|clear|known|certain)|${falsity})\\b`,
-      'iu',
+      'i',
     ),
   ],
   [
     'denied',
     new RegExp(
       `\\b(?:I|we|you|one|they|people|nobody|no[ -]one|no\\s+\\w+|few)\\s+(?:(?:would|do|does|did|can|could|should|shall|will|must|have|am|are)\\s+)?(?:${negation}|never|hardly|doubt|deny|denies|refuse|refuses|disagree|reject|rejects|dispute)\\s*(?:\\w+\\s+){0,4}?(?:that|think|thinks|believe|believes|say|says|claim|claims|agree|accept|accepts|choose|pick|select|conclude|answer|sure|know|confirm|trust)\\b`,
-      'iu',
+      'i',
     ),
   ],
   [
     'denied',
-    /\b(?:nobody|no[ -]one|none\s+of\s+us)\s+(?:(?:would|should|could|must|will|can)\s+)?(?:(?:thinks?|believes?|says?|claims?|agrees?|accepts?|chooses?|picks?|selects?|answers?|gets?|got)|(?:go|goes)\s+with)\b/iu,
+    /\b(?:nobody|no[ -]one|none\s+of\s+us)\s+(?:(?:would|should|could|must|will|can)\s+)?(?:(?:thinks?|believes?|says?|claims?|agrees?|accepts?|chooses?|picks?|selects?|answers?|gets?|got)|(?:go|goes)\s+with)\b/i,
   ],
   [
     'denied',
-    /^\W*(?:please\s+)?(?:do\s+not|don['’‘]t|never)\s+(?:\w+\s+){0,2}?(?:believe|think|say|answer|choose|pick|select|trust|accept|assume|conclude|write|put|mark|claim)\b/iu,
+    /^\W*(?:please\s+)?(?:do\s+not|don['’‘]t|never)\s+(?:\w+\s+){0,2}?(?:believe|think|say|answer|choose|pick|select|trust|accept|assume|conclude|write|put|mark|claim)\b/i,
   ],
   [
     'denied',
     new RegExp(
       `(?<!\\b(?:number|count|share|percentage|many)\\s(?:of\\s)?(?:the\\s)?)\\b(?:${falsity}|opposite|naive|tempting|trap|decoy|rejected|discarded|reference|expected|intended|gold|golden|official|ground[ -]truth|labell?ed|target)\\s+(?:\\w+\\s+)?(?:answer|option|choice|result|solution|conclusion|value|guess|claim|statement)s?\\b`,
-      'iu',
+      'i',
     ),
   ],
   [
     'denied',
-    /\b(?:a|one|the)\s+(?:common|frequent|typical|classic|popular|careless|usual)\s+(?:mistake|error|misconception|trap|fallacy|myth)\b/iu,
+    /\b(?:a|one|the)\s+(?:common|frequent|typical|classic|popular|careless|usual)\s+(?:mistake|error|misconception|trap|fallacy|myth)\b/i,
   ],
   [
     'denied',
-    /\b(?:would\s+be\s+(?:a\s+mistake|an\s+error|wrong|foolish|silly|absurd|naive|rash|tempting|ridiculous)|fools?\s+(?:say|think)|(?:careless|naive|hasty|weak|sloppy)\s+\w+\s+(?:would|might|may|could)|would\s+(?:wrongly|incorrectly)|pretend(?:s|ing)?|mistook|mistaken(?:ly)?|misread)\b/iu,
+    /\b(?:would\s+be\s+(?:a\s+mistake|an\s+error|wrong|foolish|silly|absurd|naive|rash|tempting|ridiculous)|fools?\s+(?:say|think)|(?:careless|naive|hasty|weak|sloppy)\s+\w+\s+(?:would|might|may|could)|would\s+(?:wrongly|incorrectly)|pretend(?:s|ing)?|mistook|mistaken(?:ly)?|misread)\b/i,
   ],
   [
     'denied',
-    /\b(?:teacher|neighbou?r|classmate|friend|student|colleague|he|she|they|Bob|Alice)\s+(?:says|said|claims|claimed|thinks|wrote|told\s+me|answers|answered|got)\b/iu,
+    /\b(?:teacher|neighbou?r|classmate|friend|student|colleague|he|she|they|Bob|Alice)\s+(?:says|said|claims|claimed|thinks|wrote|told\s+me|answers|answered|got)\b/i,
   ],
   [
     'denied',
-    /\b(?:(?:other|another|second|rival)\s+(?:group|team|student|model|solver|pupil|class|solution)s?|someone\s+else|book|calculator|forum|answer\s+(?:key|sheet))\s+(?:has|had|got|gets|prints?|printed|shows?|showed|announced|gives?|gave)\b|\b(?:solution|answer|result)s?\s+of\s+(?:the\s+)?(?:other|another)\b|(?:^|\n)\W*(?:the\s+)?reference\s*[:：]?\s*$/iu,
+    /\b(?:(?:other|another|second|rival)\s+(?:group|team|student|model|solver|pupil|class|solution)s?|someone\s+else|book|calculator|forum|answer\s+(?:key|sheet))\s+(?:has|had|got|gets|prints?|printed|shows?|showed|announced|gives?|gave)\b|\b(?:solution|answer|result)s?\s+of\s+(?:the\s+)?(?:other|another)\b|(?:^|\n)\W*(?:the\s+)?reference\s*[:：]?\s*$/i,
   ],
   [
     'denied',
-    /\b(?:some(?:one|body)?|many|most|other)\s*(?:people|students?|sources|friends?|others)?\s+(?:may|might|would|could|will)?\s*(?:say|says|claim|claims|think|thinks|believe|believes|argue|argues|said|claimed|guess|guessed)\b/iu,
+    /\b(?:some(?:one|body)?|many|most|other)\s*(?:people|students?|sources|friends?|others|books?|texts?|authors?|websites?)?\s+(?:may|might|would|could|will)?\s*(?:have|give|gives|write|print|list|say|says|claim|claims|think|thinks|believe|believes|argue|argues|said|claimed|guess|guessed)\b/i,
   ],
   [
     'doubted',
-    /\b(?:I|we)(?:\s+am|['’‘]m|\s+are|['’‘]re)?\s+(?:really\s+|honestly\s+|just\s+|only\s+|merely\s+)?(?:not\s+(?:at\s+all\s+|entirely\s+|very\s+|completely\s+|really\s+)?(?:sure|certain|confident)|unsure|uncertain|guess(?:ing)?|wonder(?:ing)?|gambl(?:e|ing)|bet(?:ting)?|speculat(?:e|ing))\b/iu,
+    /\b(?:I|we)(?:\s+am|['’‘]m|\s+are|['’‘]re)?\s+(?:really\s+|honestly\s+|just\s+|only\s+|merely\s+)?(?:not\s+(?:at\s+all\s+|entirely\s+|very\s+|completely\s+|really\s+)?(?:sure|certain|confident)|unsure|uncertain|guess(?:ing)?|wonder(?:ing)?|gambl(?:e|ing)|bet(?:ting)?|speculat(?:e|ing))\b/i,
   ],
   ['denied', aside],
   [
     'denied',
-    /\b(?:(?:for|of|to|from|in)\s+(?:a|an|the|my|our|some)?\s*(?:other|another|different|previous|earlier|unrelated|similar)|(?:another|(?:a|some)\s+different|an?\s+unrelated))\s+(?:problem|question|exercise|task|puzzle|example|instance|test|row|sample)\b|(?:^|\n)\W*(?:\w+\s+)?(?:previous|earlier|old|first|failed|abandoned|discarded|rejected)\s+(?:\([^)\n]{1,30}\)\s+)?(?:attempt|try|guess|answer|draft|version|idea|thought)s?\s*[:：]|\b(?:the\s+)?(?:assertion|proposition|hypothesis|supposition|assumption|notion|idea|claim)\s+that\b/iu,
+    /\b(?:(?:for|of|to|from|in)\s+(?:a|an|the|my|our|some)?\s*(?:other|another|different|previous|earlier|unrelated|similar)|(?:another|(?:a|some)\s+different|an?\s+unrelated))\s+(?:problem|question|exercise|task|puzzle|example|instance|test|row|sample)\b|(?:^|\n)\W*(?:\w+\s+)?(?:previous|earlier|old|first|failed|abandoned|discarded|rejected)\s+(?:\([^)\n]{1,30}\)\s+)?(?:attempt|try|guess|answer|draft|version|idea|thought)s?\s*[:：]|\b(?:the\s+)?(?:assertion|proposition|hypothesis|supposition|assumption|notion|idea|claim)\s+that\b/i,
   ],
   [
     'doubted',
-    /\bwith\s+(?:a\s+)?(?:probability\s+(?:of\s+)?\d[\d./]*%?,|\d+\s*\\?%\s+(?:probability|chance|confidence|certainty|likelihood))|\b(?:cannot|can['’]t|could\s+not|couldn['’]t|unable\s+to|hard\s+to|impossible\s+to|failed\s+to)\s+(?:decide|choose|tell|say|determine|distinguish|know)\b/iu,
+    /\bwith\s+(?:a\s+)?(?:probability\s+(?:of\s+)?\d[\d./]*%?,|\d+\s*\\?%\s+(?:probability|chance|confidence|certainty|likelihood))|\b(?:cannot|can['’]t|could\s+not|couldn['’]t|unable\s+to|hard\s+to|impossible\s+to|failed\s+to)\s+(?:decide|choose|tell|say|determine|distinguish|know)\b/i,
   ],
   [
     'conditional',
-    /\b(?:it|that|this|(?:the|my)\s+(?:answer|result|value))\s+(?:all\s+)?depends\b|\bif\b[^.!?]{0,120}\b(?:had|were)\b[^.!?]{0,120}\bwould\s+(?:be|have\s+been)\s*$/iu,
+    /\b(?:it|that|this|(?:the|my)\s+(?:answer|result|value))\s+(?:all\s+)?depends\b|\bif\b[^.!?]{0,120}\b(?:had|were)\b[^.!?]{0,120}\bwould\s+(?:be|have\s+been)\s*$/i,
   ],
-  ['doubted', /\b(?:answer|result|solution)\s+(?:could|might|may|can)\s+(?:also\s+)?be\b/iu],
+  ['doubted', /\b(?:answer|result|solution)\s+(?:could|might|may|can)\s+(?:also\s+)?be\b/i],
   [
     'extended',
-    /\b(?:twice|half|double|triple|thrice|(?:square|cube|(?:square|cube)\s+root|root|negative|opposite|inverse|reciprocal|negation|double|half|complement|logarithm|factorial)\s+of|(?:more|less)\s+than|times)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:answer|result|solution)\s+(?:is|are|was|equals?|would\s+be|must\s+be)\b/iu,
+    /\b(?:twice|half|double|triple|thrice|(?:square|cube|(?:square|cube)\s+root|root|negative|opposite|inverse|reciprocal|negation|double|half|complement|logarithm|factorial)\s+of|(?:more|less)\s+than|times)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:answer|result|solution)\s+(?:is|are|was|equals?|would\s+be|must\s+be)\b/i,
   ],
   [
     'doubted',
-    /\b(?:no\s+idea|flip(?:ping|ped)?\s+a\s+coin|wild\s+guess|random(?:ly)?\s+(?:guess|pick|choice|choose)|my\s+guess|best\s+guess|just\s+(?:a\s+)?guess|educated\s+guess|rumou?r|hypothetical(?:ly)?)\b/iu,
+    /\b(?:no\s+idea|flip(?:ping|ped)?\s+a\s+coin|wild\s+guess|random(?:ly)?\s+(?:guess|pick|choice|choose)|my\s+guess|best\s+guess|just\s+(?:a\s+)?guess|educated\s+guess|rumou?r|hypothetical(?:ly)?)\b/i,
   ],
 ]
 
@@ -233,25 +225,37 @@ export function leadIn(before: string, announced = ''): Objection | null {
   if (isEnded && announced === '') return null
   const sentence = isEnded ? '' : lead.slice(lastEnd(lead, sentenceEnd))
   if (labelled.test(sentence)) return 'denied'
-  if (inverted.test(sentence) || (announced !== '' && counterfactual.test(`${sentence} ${announced}`)))
+  if (
+    inverted.test(sentence.slice(sentence.lastIndexOf(', but ') + 1)) ||
+    (announced !== '' && counterfactual.test(`${sentence} ${announced}`))
+  )
     return 'conditional'
   if (announced !== '' && !isOwnAnswer(gap.includes('\n') ? '' : sentence, announced)) return 'denied'
   const words = sentence.slice(-100)
   if (disguised.test(words)) return 'denied'
   if (words !== '') for (const [objection, pattern] of leads) if (pattern.test(words)) return objection
-  if (
-    listing.test(words.slice(-longestListing)) ||
-    (rangeWord.test(words.slice(-longestListing)) && ranging.test(words))
-  )
-    return 'several_answers'
+  if (isSecond(words)) return 'several_answers'
   // "I do not believe that so it is ..."
   const spliced = splice.exec(words)
   if (spliced !== null && leads[0]?.[1].test(words.slice(0, spliced.index))) return 'denied'
   // A line of its own begins a new clause, unless the line before leads on to it.
   if (gap.includes('\n') && !leadsOverLine.test(sentence)) return null
-  const clause = `${sentence.slice(lastEnd(sentence.replace(/[:：]$/, ' '), clauseBreak))}${gap === '' ? '' : ' '}${announced}`
+  const clause = clauseOf(sentence, gap, announced)
   for (const [objection, pattern] of governing) if (pattern.test(clause)) return objection
   return null
+}
+
+const clauseOf = (sentence: string, gap: string, announced: string): string =>
+  `${sentence.slice(lastEnd(sentence.replace(/[:：]$/, ' '), clauseBreak))}${gap === '' ? '' : ' '}${announced}`
+
+/** The clause that leads to an answer, with the words that announce it. */
+export function leadingClause(before: string, announced: string): string {
+  const shown = before.slice(-400).replace(/~~[^~\n]{1,200}~~/g, ' ')
+  const near = unwrapped(narrow(shown))
+  const lead = undressedEnd(near)
+  const sentence = leadingSentence(shown)
+  const clause = /[;—–]$/.test(sentence) ? '' : sentence
+  return clauseOf(clause, near.slice(lead.length), announced).trim()
 }
 
 /** A text without the marks at its end. They are few: a longer run of them stays in part. */

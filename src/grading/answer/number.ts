@@ -1,13 +1,6 @@
-import {
-  equalFractions,
-  evaluate,
-  type Fraction,
-  fractions,
-  readFraction,
-  spelledOut,
-  type Token,
-} from '../arithmetic.ts'
-import { countedWords, numberWords } from '../number-words.ts'
+import { equalFractions, type Fraction, fractions, readFraction } from '../arithmetic.ts'
+import { countedWords, fractionWords, numberWords, wordedFraction } from '../number-words.ts'
+import { arithmetic, fractionOf, plainNumber } from './calculation.ts'
 import type { AnswerKind, Reading } from './final-answer.ts'
 import { leadIn, leadWithin } from './lead-in.ts'
 import { legible, undressed } from './legible.ts'
@@ -23,9 +16,6 @@ export interface WholeNumber {
   readonly unit?: string
 }
 
-const grouped = `\\d{1,3}(?:,\\d{3})+|\\d{1,3}(?:[ _'’\u00a0\u2009\u202f]\\d{3})+|\\d+`
-const european = `\\d{1,3}(?:\\.\\d{3})+,\\d{1,2}|\\d{1,3}(?:\\.\\d{3}){2,}`
-const plainNumber = `(?:${european}|(?:${grouped})(?:\\.\\d+)?|\\.\\d+)`
 const numberPattern = new RegExp(
   `(${plainNumber})(?:[eE]([+-]?\\d{1,3})|\\s*[×x*]\\s*10\\s*(?:\\^\\s*|\\*\\*\\s*)\\(?([+-]?\\d{1,3})\\)?)?(?:\\s?/\\s?(-?${plainNumber}))?`,
   'u',
@@ -112,7 +102,7 @@ export const plainNumberKind: AnswerKind<WholeNumber> = {
 }
 
 const wordNumber =
-  /^(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|half)\b(?!\s+(?:of|more|less|each|in|is|for|way))/i
+  /^(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|half|an?\s+(?:half|quarter|third))\b(?!\s+(?:of|more|less|each|in|is|for|way))/i
 
 function valueWritten(found: RegExpExecArray, isNegative: boolean): Fraction | null {
   const [, digits = '', exponent, power, divisor] = found
@@ -121,17 +111,6 @@ function valueWritten(found: RegExpExecArray, isNegative: boolean): Fraction | n
   const value = top && (divisor === undefined ? top : under && fractions.divide(top, under))
   const flips = isNegative !== (divisor?.startsWith('-') ?? false)
   return value && flips ? negated(value) : value
-}
-
-function fractionOf(digits: string, exponent = '0'): Fraction | null {
-  const isEuropean = /^\d{1,3}(?:\.\d{3})+,\d{1,2}$|^\d{1,3}(?:\.\d{3}){2,}$/.test(digits)
-  const plain = (isEuropean ? digits.replaceAll('.', '').replace(',', '.') : digits).replace(
-    /[, _'’\u00a0\u2009\u202f]/g,
-    '',
-  )
-  return readFraction(
-    `${plain.startsWith('.') ? `0${plain}` : plain}${exponent === '0' ? '' : `e${exponent}`}`,
-  )
 }
 
 /** A number and its calculation: `42 = 6 * 7`, `42 (6 * 7 = 42)`. */
@@ -144,7 +123,12 @@ function readNumber(whole: string, isClosed = true): Reading<WholeNumber> {
     /^\s*not\s[^,.;\n]{1,60}?(?:,?\s+but(?:\s+rather)?\s|[,;]\s+(?:it|but)\s+is\s)/i,
     '',
   )
-  const text = undressed(contrasted.replace(/^[\s*_:]+/, '').replace(/\b(Rs|Ans)\.(?=\s?\d)/, '$1'))
+  const text = undressed(
+    contrasted
+      .replace(/^[\s*_:]+/, '')
+      .replace(/(?<=\d[\s*_%\p{L}]{0,40})\(\s?=\s?(?=[\d(])/u, '(')
+      .replace(/\b(Rs|Ans)\.(?=\s?\d)/, '$1'),
+  )
   const head = text.search(/[.!?](?=\s|$)|\n/)
   const clause = head < 0 ? text : text.slice(0, head)
   const [, result, sum, work] = (clause.length < 200 && workBehind.exec(clause)) || []
@@ -218,7 +202,7 @@ export function numberIn(
 
 /** Before a number, these words make it a part of the text, not a value. */
 const label =
-  /\b(?:step|question|problem|exercise|task|example|method|stage|phase|case)\s*(?:no\.?|number|#)?\s*$/i
+  /\b(?:step|question|problem|exercise|task|example|method|stage|phase|case|page|row|line|chapter|section|figure|table|seat|room|tree|item|player|no\.|nr\.)\s*(?:no\.?|number|#)?\s*$/i
 
 const currencyBefore =
   /(?:\b(?:US|AU|CA|HK|NZ|SG|[ACS]))?\$\s*$|[€£¥₹₩₽]\s*$|\b(?:USD|EUR|GBP|JPY|INR|CNY|RMB|Rs\.?)\s*$/u
@@ -232,13 +216,23 @@ function isFree(lead: string): boolean {
     return false
   if (/(?<![\p{L}])\p{L}[*_]+$|[\p{L}\d})\]]_$|\p{L}\($|[~¬≅]=?\s*$|[+×÷/^]\s*$|\d\s*[-*]\s*$/u.test(lead))
     return false
-  if (/\p{L}\s*\\(?:to|rightarrow)\s*$/u.test(lead)) return false
+  if (
+    /\p{L}\s*\\(?:to|rightarrow)\s*$|(?<![\p{L}])(?:log|ln|lg|sin|cos|tan|exp|sqrt|mod|max|min)\.?\s*$/u.test(
+      lead,
+    )
+  )
+    return false
   return !/[\\^√∓±]/.test(lead.slice(-40).replace(leadingCommand, ''))
 }
 
 /** The text after a number without the unit that is glued to it. null: what is glued to it is no unit. */
 function withoutUnit(after: string): string | null {
-  if (/^\s?(?:%|percent)\s+of\s+\$?\d/.test(after)) return null
+  if (
+    /^\s?(?:%|percent)\s+of\s+\$?\d|^\s+of\s+(?:\d[\d.,]*\s?%|(?:one|a)\s+percent|(?:that|it|this)\b)/.test(
+      after,
+    )
+  )
+    return null
   const unit = (glued.exec(after)?.[0] ?? '').replace(/\s/g, '')
   const isUnit = unit !== '' && units.has(unit.length === 1 ? unit : unit.toLowerCase())
   const rest = isUnit ? after.slice(after.indexOf(unit.slice(-1)) + 1).replace(/^\^?[23](?!\d)/, '') : after
@@ -331,30 +325,6 @@ function roundsTo(of: Fraction, answer: Fraction, side: string, last: string): b
   return Math.abs(x - y) <= 0.500001 * 10 ** -places
 }
 
-const arithmeticPiece = new RegExp(`${plainNumber}|[-+*/×÷()]|\\S`, 'gu')
-
-/** The value of a side that only has numbers, operators, brackets, currency and names of things. */
-function arithmetic(side: string): Fraction | null {
-  const words = spelledOut(side)
-    .replace(/^.*[:,]\s/, '')
-    .replace(/(\d)\s*[xX]\s*(?=\d)|[·⋅]/g, '$1*')
-    .replace(/(\d)\s*(?=\()/g, '$1*')
-    .replace(/\p{L}{2,}(?:['’]\p{L}{1,2}(?![\p{L}]))?/gu, ' ')
-    .replace(/\*\*|[$€£¥%_"'`.]+(?=\s|$)|[$€£¥°]/g, ' ')
-  const tokens: Token<Fraction>[] = []
-  for (const { 0: piece } of words.matchAll(arithmeticPiece)) {
-    if (/\d/.test(piece)) {
-      const value = fractionOf(piece)
-      if (value === null) return null
-      tokens.push({ value })
-    } else if (/^[-+*/()]$/.test(piece)) tokens.push(piece as Token<Fraction>)
-    else if (piece === '×') tokens.push('*')
-    else if (piece === '÷') tokens.push('/')
-    else return null
-  }
-  return tokens.length > 200 ? null : evaluate(tokens, fractions)
-}
-
 /** Words of a number right before its digits: `forty-two (42)`, `two hundred 42`. */
 const wordsBefore = new RegExp(
   `(?<![\\p{L}])((?:(?:${numberWords.join('|')})[\\s-]{1,3}){0,12}(?:${numberWords.filter((word) => word !== 'and').join('|')})(?:\\s+and)?)\\s*\\(?\\s*$`,
@@ -369,20 +339,27 @@ function sameInWords(text: string, value: Fraction): boolean {
   )
 }
 
-const numeral = new RegExp(`^(?:(?:${numberWords.join('|')}|minus|negative)(?:[\\s-]+|(?![\\p{L}])))+`, 'iu')
+const numeral = new RegExp(
+  `^(?:(?:${numberWords.join('|')}|minus|negative|an?(?=\\s+(?:${fractionWords}))|${fractionWords})(?:[\\s-]+|(?![\\p{L}])))+(?:(?<=\\band\\s+)an?\\s+(?:${fractionWords})(?![\\p{L}]))?`,
+  'iu',
+)
+/** A part of something that is no unit: `half of the pens`, `a third of 42`. */
+const ofSomething = /^\s+(?:of\s+(?!an?\b)|(?:as|the|his|her|its|their|that|this|past|what|more|less)\b)/i
 
-/** A number in English words at the start: `forty-two`. */
+/** A number in English words at the start: `forty-two`, `two and a quarter`. */
 export function worded(text: string): Reading<WholeNumber> {
   const plain = text.replace(/^(?:[^\d\n]{0,80}?\b(?:is|are|=|:)\s+)?["'(*_]*/i, '')
   const found = (numeral.exec(plain)?.[0] ?? '').replace(/[\s-]+(?:and[\s-]*)?$/i, '')
   const words = found.toLowerCase().split(/[\s-]+/)
   const isNegative = words[0] === 'minus' || words[0] === 'negative'
-  const { value, end } = countedWords(words, isNegative ? 1 : 0)
-  if (value === null || end < words.length) return { reason: 'no_number' }
+  const value = wordedFraction(words.slice(isNegative ? 1 : 0))
+  const rest = plain.slice(found.length)
+  if (value === null || (value.denominator !== 1n && ofSomething.test(rest))) return { reason: 'no_number' }
   const objection = leadIn(text.slice(0, text.length - plain.length))
   if (objection !== null) return { reason: objection }
-  const fraction = { numerator: isNegative ? -value : value, denominator: 1n }
-  return { answer: { written: `${fraction.numerator}`, value: fraction }, rest: plain.slice(found.length) }
+  const fraction = isNegative ? negated(value) : value
+  const written = `${fraction.numerator}${fraction.denominator === 1n ? '' : `/${fraction.denominator}`}`
+  return { answer: { written, value: fraction }, rest }
 }
 
 const negated = ({ numerator, denominator }: Fraction): Fraction => ({ numerator: -numerator, denominator })

@@ -23,8 +23,9 @@ const phrase = new RegExp(
   [
     `(?<![\\p{L}])(?:final\\s+)?answers?${topic}${verb}`,
     `(?<![\\p{L}])(?:correct|right|best)\\s+(?:answer\\s+)?(?:option|choice|letter|one)(?:\\s+(?:here|for\\s+this\\s+question))?${verb}`,
-    `(?:最终)?(?:答案|选项)\\s*(?:应该)?(?:是|为|[:：=])+|(?<![不别勿没非莫])(?:故|因此|所以|应|我)?选(?:择)?[:]?(?=\\s*[(（*]?[A-Za-z])`,
+    `(?:最终)?(?:答案|选项)(?:】|\\s*(?:应该)?(?:是|为|[:：=])+)|(?<![不别勿没非莫])(?:故|因此|所以|应|我)?选(?:择)?[:]?(?=\\s*[(（*]?[A-Za-z])`,
     `(?<![\\p{L}])(?:respuesta|réponse|risposta|resposta)(?:\\s+(?:final|finale|correcta|correcte))?\\s*(?:es|est|è|é|:)(?![\\p{L}])`,
+    `उत्तर\\s*(?:है\\s*)?:?(?=[\\s*("“]*[A-Z\\d])|(?:الإجابة|الجواب)\\s*(?:الصحيحة\\s*)?(?:هي|هو|:)|(?<![\\p{L}])(?:antwoord|svaret|odpowied[źz]|cevap|jawaban(?:nya)?)\\s*(?:is|er|är|to|adalah)?\\s*:?(?=[\\s*("“]*[A-Z\\d])`,
     `(?<![\\p{L}])(?:Antwort|Lösung)\\s*(?:lautet(?:\\s+also)?|ist(?:\\s+also)?|:)|ответ\\s*[:—-]?|答えは|正解は|정답은|답은`,
   ].join('|'),
   'giu',

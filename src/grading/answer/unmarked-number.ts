@@ -1,14 +1,18 @@
 import { equalFractions, type Fraction } from '../arithmetic.ts'
-import { numberWords } from '../number-words.ts'
-import { isForeignUnit } from './asked-unit.ts'
+import { everyNumberInWords, numberWords } from '../number-words.ts'
+import { isForeignUnit, isOtherQuantity } from './asked-unit.ts'
+import { withoutWork } from './calculation.ts'
 import { type FinalAnswer, objectionAround } from './final-answer.ts'
 import { followUp } from './follow-up.ts'
-import { stemOf, wordPattern } from './known-words.ts'
+import { isKnownWord, stemOf, wordPattern } from './known-words.ts'
 import { isDisguised, leadIn } from './lead-in.ts'
+
 import { undressed } from './legible.ts'
 import { equationBefore, everyNumber, numberIn, numberKind, type WholeNumber, worded } from './number.ts'
+import { isFaulted, isLedInDoubt, isReported } from './remarks.ts'
 
-const counted = numberWords.filter((word) => word !== 'and').join('|')
+/** The signs of fractions that are digits when undressed. */
+const vulgarFraction = /[½⅓⅔¼¾⅕⅛]/
 const longestTail = 4000
 const longestQuestion = 4000
 
@@ -18,10 +22,13 @@ const longestQuestion = 4000
  */
 export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNumber> {
   const from = Math.max(0, text.length - longestTail)
-  const tail = text.slice(from)
-  const all = Array.from(tail.matchAll(everyNumber))
-  if (all.length === 0) return finalWords(text)
+  const tail = withoutOwnTags(text.slice(from))
+  const all = Array.from(withoutCheck(tail).matchAll(everyNumber))
+  if (all.length === 0)
+    return vulgarFraction.test(tail) ? unmarkedNumber(undressed(tail), question) : finalWords(text)
   const asked = new Question(question)
+  const first = stateFirst(text, asked)
+  if (first !== null) return unmarkedNumber(first, question)
   let sentence = sentenceAround(tail, all.at(-1)?.index ?? 0)
   for (let at = all.length - 1; isCheck(sentence.text) && at >= 0; at--) {
     const { index } = all[at] as RegExpExecArray
@@ -31,7 +38,7 @@ export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNu
     }
   }
   if (isCheck(sentence.text)) sentence = sentenceAround(tail, all.at(-1)?.index ?? 0)
-  const plain = undressed(sentence.text)
+  const plain = withoutAsides(undressed(withoutQuoteMark(sentence, tail)), asked)
   const number = chosen(plain, asked)
   if (number === undefined) return { reason: 'no_number' }
   const equals = Math.max(plain.lastIndexOf('=', number.index), plain.lastIndexOf('≈', number.index))
@@ -45,20 +52,111 @@ export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNu
   if (isListed(plain.slice(0, number.index))) return { reason: 'several_answers' }
   const lead = plain.slice(0, number.index)
   if (reported.test(lead) || (negated.test(lead) && !asked.denies)) return { reason: 'denied' }
-  const found = numberIn(plain, number, false, '', (words) => (isDisguised(words) ? 'denied' : null))
+  const found = numberIn(plain, number, false, '', (words) =>
+    isDisguised(words) ? 'denied' : isLedInDoubt(words, question) ? 'doubted' : null,
+  )
   if ('reason' in found) return found
-  if (isForeignUnit(found.answer.unit, question)) return { reason: 'extended' }
+  if (isForeignUnit(found.answer.unit, question) || isOtherQuantity(found.rest, question))
+    return { reason: 'extended' }
   const start = from + sentence.lineStart
   const place = {
     kind: 'phrase' as const,
     start,
-    end: start + sentence.line.length,
+    end: from + sentence.start + sentence.text.trimEnd().length,
     from: start,
     isClosed: false,
     text: sentence.line,
   }
-  const objection = objectionAround(text, place, found, numberKind)
+  if (isReported(` ${lead}`, found.rest)) return { reason: 'denied' }
+  const objection = objectionAround(text, place, found, { ...numberKind, prompt: question })
   return objection === null ? { answer: found.answer, kind: null, tail: 0 } : { reason: objection }
+}
+
+/** A text with blanks for tags that only name what they hold: `<final>42</final>`. */
+const withoutOwnTags = (text: string): string =>
+  text.includes('</')
+    ? text.replace(/<\/?(?!s>|del>|strike>|think>|answer>)[a-z_]{2,20}>/gi, (tag) => ' '.repeat(tag.length))
+    : text
+
+/** A block at the end that checks the answer before it. */
+const checkBlock =
+  /\n[\s>]*[#*_]{1,6}\s*(?:quick\s+)?(?:verification|check|checking|proof|sanity\s+check|test)\s*[:：]?[*_]{0,3}[:：]?\s*\n/i
+
+/** A text without the block at its end that checks the answer before it. */
+function withoutCheck(tail: string): string {
+  const at = tail.includes('\n') ? tail.search(checkBlock) : -1
+  return at > 0 && tail.slice(0, at).search(everyNumber) >= 0 ? tail.slice(0, at) : tail
+}
+
+/** A line of a quotation: `> 142` behind other lines, `> **142**`. */
+const withoutQuoteMark = ({ text, start, lineStart }: Sentence, tail: string): string =>
+  start === lineStart && (tail.slice(0, lineStart).trim() !== '' || /^\s*>+\s*[*_\p{L}\\$]/u.test(text))
+    ? text.replace(/^\s{0,3}(?:>\s?){1,4}(?=\S)/, '')
+    : text
+
+/** Where a sentence may turn to something else. */
+const turn = /[;,]\s+|\s[–—-]\s+|\s(?=(?:and|but|while|whereas|although|though)\s)|\s(?=\((?!\s*[=+\d]))/gi
+const turning = /^\W*(?:(?:and|but|while|whereas|although|though|not)\s+(?:that\s+)?)?/i
+/** What leads on to a result. */
+const resulting =
+  /[=≈→⇒]|\b(?:so|thus|hence|therefore|then|leaves|leaving|left|remain\w*|total\w*|altogether|gives?|makes?|mak\w+|becomes?|result\w*|answer|which|finally|now|ends?|get|gets|got)\b/i
+const otherPart = /^\W*(?:(?:and|but|while|whereas)\s+)?(?:the\s+)?(?:other|others|rest|remaining)\b/i
+
+const workAtEnd = /[([:]|\b(?:i\.?e\.?|that\s+is|namely|from|because|since|as)\b/i
+
+/** A sentence without the calculation that it ends with, if that leads to the number before it. */
+function withoutLastWork(sentence: string): string {
+  if (!workAtEnd.test(sentence) || sentence.length > 1000) return sentence
+  for (const { index, 0: number } of Array.from(sentence.matchAll(everyNumber)).slice(0, 20)) {
+    const end = index + number.length
+    const rest = sentence.slice(end)
+    if (!workAtEnd.test(rest)) break
+    const value = worthOf(number)
+    if (value === null) continue
+    const worked = withoutWork(rest, (next) => numberKind.another(next, { written: number, value }))
+    if (worked !== null && worked !== rest && worked.search(everyNumber) < 0)
+      return sentence.slice(0, end) + worked
+  }
+  return sentence
+}
+
+/**
+ * A sentence without a part at its end about something else: `..., and the other 65% are taken`, or that calls
+ * another number wrong: `..., although 180 is tempting`.
+ */
+function withoutAsides(sentence: string, asked: Question): string {
+  if ((sentence.slice(0, 1000).match(everyNumber)?.length ?? 0) < 2) return sentence
+  const worked = withoutLastWork(sentence)
+  if (worked !== sentence) return worked
+  for (const { index, 0: sign } of sentence.slice(0, 1000).matchAll(turn)) {
+    const [before, after] = [sentence.slice(0, index), sentence.slice(index + sign.length)]
+    const [own, others] = [before.match(everyNumber), after.match(everyNumber)]
+    if (own === null || others === null || own.some((number) => others.includes(number))) continue
+    const clause = after.replace(turning, '')
+    const isRejected = /^\W*(?:and\s+)?not\s/i.test(after) || (isFaulted(clause) && !isFaulted(before))
+    const isElse =
+      others.length <= 2 &&
+      !resulting.test(after) &&
+      !/\b(?:would|too|if)\b/i.test(before) &&
+      asked.wordsIn(clause) < asked.wordsIn(before) &&
+      (otherPart.test(after) ||
+        (asked.has(others[0] ?? '') && (/^(?:and|but)\s/i.test(after) || /;/.test(sign))) ||
+        ((/^(?:while|whereas)\s/i.test(after) || /;/.test(sign)) && asked.wordsIn(before) > 1))
+    if (isRejected || isElse) return before
+  }
+  return sentence
+}
+
+/** A first line that holds nothing but a number, and an explanation with no other result: `142.\n\nHalf of 48 is 24, ...`. */
+function stateFirst(text: string, asked: Question): string | null {
+  const [, line = '', rest = ''] = /^\s*([^\n]{1,60})\n\s*\n([\s\S]{1,4000})$/.exec(text) ?? []
+  if (!/^[\s*_$]*-?\$?\d[\d.,]*\s?%?(?:\s\p{L}+){0,2}[\s*_$.!]*$/u.test(line)) return null
+  const last = undressed(rest).match(everyNumber)?.at(-1)
+  const isResult =
+    /[=≈→]\s*\S{1,20}\s*\S{0,12}\W*$|\b(?:so|thus|hence|therefore|actually|wait|correct\w*|answer|instead|sorry|no)\b/i
+  return last === undefined || !asked.has(last) || isResult.test(rest.trim().split('\n').at(-1) ?? '')
+    ? null
+    : line
 }
 
 interface Sentence {
@@ -87,7 +185,7 @@ function sentenceAround(tail: string, at: number): Sentence {
 
 /** A sentence that checks an answer, and states none. */
 const isCheck = (sentence: string): boolean =>
-  /^[\s*_(]*(?:(?:quick\s+)?(?:check|checking|verification|verify|proof)\s*[:：]|to\s+(?:check|verify|double-check)\b|(?:we|you|I)\s+can\s+(?:also\s+)?(?:check|verify)\b|let(?:['’]s|\s+us|\s+me)\s+(?:check|verify|double-check)\b|note\s*[:：])/i.test(
+  /^[\s*_(]*(?:(?:quick\s+)?(?:check|checking|verification|verify|proof)\s*[:：]|to\s+(?:check|verify|double-check)\b|(?:we|you|I)\s+can\s+(?:also\s+)?(?:check|verify)\b|let(?:['’]s|\s+us|\s+me)\s+(?:check|verify|double-check)\b|note\s*[:：]|(?:please\s+)?(?:do\s+not|don['’]t)\s+(?:forget|confuse|mix|mistake|overlook|add|include|count)\b|remember\s+(?:that|to)\b|\((?:forgetting|without|had|if|note|here|using|adding)\b)/i.test(
     sentence,
   )
 
@@ -101,7 +199,7 @@ export const negated =
 const contrast =
   /\b(?:but|actually|really|however|no|not|wait|correct\w*|should|rather|sorry|or|and\/or|becomes?|then)\b|[=≈→⇒]|->|=>/i
 const ofWhole =
-  /^\s*\*{0,2}\s*(?:\p{L}+\s+){0,3}?(?:out\s+)?of\s+(?:the|all|his|her|their|its|these|those|our|my)?\s*(?:the\s+)?\$?$/iu
+  /^\s*(?:\\?%|percent\b)?\s*\*{0,2}\s*(?:\p{L}+\s+){0,3}?(?:out\s+)?of\s+(?:the|all|his|her|their|its|these|those|our|my)?\s*(?:the\s+)?\$?$/iu
 const beside =
   /\b(?:instead\s+of|(?:down|up)\s+from|rather\s+than|compared\s+(?:to|with))\s+(?:\p{L}+\s+)?\$?$/iu
 const again = /[,;(–—]\s*(?:or|that\s+is|i\.?e\.?,?|which\s+(?:is|equals)|equivalent\s+to)\s*$/i
@@ -157,11 +255,16 @@ function isBeside(
     const told = sentence.slice(0, first.index)
     if (!/=|\b(?:since|because|as|if|when|after)\b/i.test(told)) return true
   }
+  // In brackets behind an earlier number.
+  const open = Math.max(sentence.lastIndexOf('(', number.index), sentence.lastIndexOf('[', number.index))
+  if (
+    open > (numbers[0]?.index ?? 0) &&
+    !/[)\]]/.test(sentence.slice(open, number.index)) &&
+    /[\p{L}\d%°*_)]\s$/u.test(sentence.slice(0, open))
+  )
+    return true
   if (/^[\s*_]*[-+×*/÷^=]/.test(gap)) return false
   if (beside.test(gap)) return true
-  // In brackets behind an earlier number.
-  const open = sentence.lastIndexOf('(', number.index)
-  if (open > (numbers[0]?.index ?? 0) && !sentence.slice(open, number.index).includes(')')) return true
   const before = numberKind.read(sentence.slice(earlier.index), false)
   if (again.test(gap) && asked.wantsPercent && !isPercent(sentence, earlier) && isPercent(sentence, number))
     return false
@@ -187,6 +290,7 @@ const isPercent = (sentence: string, { index, 0: written }: RegExpExecArray): bo
 class Question {
   private values: readonly Fraction[] | null = null
   private units: ReadonlySet<string> | null = null
+  private topic: ReadonlySet<string> | null = null
   private readonly text: string
 
   constructor(question: string) {
@@ -210,6 +314,19 @@ class Question {
     return value !== null && this.values.some((other) => equalFractions(other, value))
   }
 
+  /** How many of the words of its last question a text has. */
+  wordsIn(text: string): number {
+    this.topic ??= new Set(
+      (/[^.!?]*\?(?!.*\?)/s.exec(this.text)?.[0] ?? this.text.slice(-200))
+        .toLowerCase()
+        .match(wordPattern)
+        ?.filter((word) => !isKnownWord(word) || /^(?:left|remaining|remain|total|sold|saved)$/.test(word))
+        .map(stemOf),
+    )
+    const words = new Set(text.toLowerCase().match(wordPattern)?.map(stemOf))
+    return [...this.topic].filter((word) => words.has(word)).length
+  }
+
   /** Whether the word after a number is one that the question asks for. */
   counts(sentence: string, { index, 0: written }: RegExpExecArray): boolean {
     this.units ??= new Set(
@@ -231,21 +348,15 @@ function worthOf(written: string): Fraction | null {
 
 /** Whether nothing but a short word or a sign stands between the number at the start of a sentence and the next one. */
 const isListed = (before: string): boolean =>
-  /^[\s*_#>$-]*\d[\d.,]*\s*(?:[%#[({;|]|,?\s?\b(?:i\.?e\.?|r|remainder|aka|resp\.?|alias|near)\b)?[\s.,$-]*$/iu.test(
+  /^[\s*_#>$-]*\d[\d.,]*\s*(?:[%#[({;|]|,?\s?\b(?:i\.?e\.?|r|remainder|aka|resp\.?|alias|near)\b)?[\s.,$-]*$/i.test(
     before,
   )
-
-/** A number in words, apart from `one`, which is mostly a pronoun. */
-const wordRun = new RegExp(
-  `(?<![\\p{L}-])(?!one(?![\\p{L}-]))(?:${counted})(?:[\\s-]+(?:and\\s+)?(?:${counted}))*(?![\\p{L}])`,
-  'giu',
-)
 
 /** A text without digits may be a number in words. */
 function finalWords(text: string): FinalAnswer<WholeNumber> {
   const line = text.trim().split('\n').at(-1) ?? ''
   const plain = undressed(line)
-  const runs = line.length > 200 ? [] : Array.from(plain.matchAll(wordRun))
+  const runs = line.length > 200 ? [] : Array.from(plain.matchAll(everyNumberInWords))
   const stated = line.length > 200 ? ({ reason: 'no_number' } as const) : worded(plain)
   const [run] = runs
   const lead = run === undefined ? null : leadIn(plain.slice(0, run.index))

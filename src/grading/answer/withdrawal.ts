@@ -1,4 +1,5 @@
 import { styledLetters } from './legible.ts'
+import { isDisclaimer } from './remarks.ts'
 import { type Another, apostrophe, falsity, narrow } from './wording.ts'
 
 /** Sentences after an answer are read one by one: at most this many from each end. */
@@ -24,7 +25,7 @@ const failed = new RegExp(
 /** The verdict on a total needs no word of a check. */
 const unbalanced = new RegExp(
   `${start}(?:hm+[\\s,.!]+)?(?:the|these|those|our|my)\\s+(?:sum|sums|total|totals|numbers|figures)\\s+(?:(?:is|are)\\s+(?:off|wrong)|(?:do|does|did)(?:n${apostrophe}t|\\s+not)\\s+(?:add\\s+up|match))\\b`,
-  'iu',
+  'i',
 )
 
 /** Another answer, of any kind, that is put beside the first. Names start with a capital letter. */
@@ -45,33 +46,33 @@ const withdrawing = [
   ),
   new RegExp(
     `\\bI\\s+(?:(?:have|had|did|could|was|can)\\s+(?:not|never)|never|(?:couldn|haven|didn|can)${apostrophe}t|cannot)\\s+(?:\\w+ly\\s+)?(?:able\\s+to\\s+)?(?:comput|calculat|solv)`,
-    'iu',
+    'i',
   ),
   new RegExp(
     `\\bany\\s+other\\s+${answerWord}\\s+(?:would|will|could|may|is)\\s+(?:do|also|work|serve|(?:be\\s+)?(?:just\\s+)?(?:as|equally|fine|acceptable))\\b|^[\\s,]*or\\s+any\\b|\\bchange\\s+my\\s+${answerWord}\\b|\\bcorrect"?\\s*:\\s*"?(?:false|no)\\b|${start}(?:is|was)\\s+what\\s+(?:they|you|people)\\b|\\bI(?:\\s+now)?\\s+(?:get|got|find)\\s[^.!?]{1,60}\\sinstead\\b`,
-    'iu',
+    'i',
   ),
-  /^[^.!?]{0,40}?\b(?:(?:but|however)\b[^.!?]{0,30}?\b(?:need|needs|have|has|must|should)|still\s+(?:need|needs|have|has|must|should))\s+(?:still\s+)?(?:to\s+)?(?:subtract|add|multiply|double|halve|divide|remove|take\s+away|deduct|include)\b/iu,
+  /^[^.!?]{0,40}?\b(?:(?:but|however)\b[^.!?]{0,30}?\b(?:need|needs|have|has|must|should)|still\s+(?:need|needs|have|has|must|should))\s+(?:still\s+)?(?:to\s+)?(?:subtract|add|multiply|double|halve|divide|remove|take\s+away|deduct|include)\b/i,
   new RegExp(
     `${start}(?:wait[\\s,.…!—–-]+(?:that|it)${apostrophe}s\\s+(?!(?:right|correct|fine|it|what|also|true)\\b)|actually\\s*:|final\\s+final\\s+answer)`,
-    'iu',
+    'i',
   ),
   new RegExp(
-    `^\\W*(?:(?:he|she|they|(?:the|my|this|that|our|his|her)\\s+(?:student|pupil|friend|teacher|book|classmate|author))\\s+(?:is|are|was|were)\\s+(?:\\w+ly\\s+)?(?:wrong|mistaken|incorrect)|(?:it|this|that)\\s+(?:is|was)\\s*(?:not|n${apostrophe}t)\\W*$|(?:wait|hold\\s+on|hmm+|actually)\\W+no(?:\\W|$)|(?:one|some|none|either|any)\\s+of\\s+(?:them|these|those|the\\s+above)\\b.{0,20}?\\b(?:right|correct|true|answer))`,
-    'iu',
+    `^\\W*(?:(?:he|she|they|(?:the|my|this|that|our|his|her)\\s+(?:student|pupil|friend|teacher|book|classmate|author))\\s+(?:is|are|was|were)\\s+(?:\\w+ly\\s+)?(?:wrong|mistaken|incorrect)|(?:it|this|that)\\s+(?:is|was)\\s*(?:not|n${apostrophe}t)\\W*$|(?:wait|hold\\s+on|hmm+|actually)\\W+no(?:\\W|$)|(?:none|not\\s+one|neither)\\s+of\\s+(?:the|these|those|my)\\s+(?:numbers|values|answers|results)\\b|(?:one|some|none|either|any)\\s+of\\s+(?:them|these|those|the\\s+above)\\b.{0,20}?\\b(?:right|correct|true|answer))`,
+    'i',
   ),
-  /\b(?:answer\s+(?:that\s+)?I\s+(?:stand\s+by|submit|prefer|mean)|what\s+I\s+submit|not\s+the\s+one\s+above|fooled\s+you|back\s+to\s+square\s+one|do(?:es)?\s*(?:not|n['’]t)\s+(?:balance|add\s+up|check\s+out)|klopt\s+niet|(?:reverse|opposite)\s+of\s+(?:the\s+)?(?:truth|what))\b|правильный\s+ответ|неправильн|^\W*(?:ctrl\s*\+\s*z|undo|scrap|erase|do\s+not\s+submit|grade\s*:\s*[DF])(?:\s+(?:that|this|it))?\W*$/iu,
+  /\b(?:answer\s+(?:that\s+)?I\s+(?:stand\s+by|submit|prefer|mean)|what\s+I\s+submit|not\s+the\s+one\s+above|fooled\s+you|back\s+to\s+square\s+one|do(?:es)?\s*(?:not|n['’]t)\s+(?:balance|add\s+up|check\s+out)|klopt\s+niet|(?:reverse|opposite)\s+of\s+(?:the\s+)?(?:truth|what))\b|правильный\s+ответ|неправильн|^\W*(?:ctrl\s*\+\s*z|undo|scrap|erase|do\s+not\s+submit|grade\s*:\s*[DF])(?:\s+(?:that|this|it))?\W*$/i,
   new RegExp(
     `${start}(?:no|nope|nah)(?:\\s*[,.:!;—–-]|\\s*$|\\s+(?:it|this|that|wait|sorry|the\\s+answer)\\b)`,
-    'iu',
+    'i',
   ),
   new RegExp(
     `${start}(?:or\\s+rather\\b|(?:better\\s*:|(?:rather|sorry|update|revised(?:\\s+${answerWord})?)\\s*[,:])(?=\\s*[^\\s])(?!\\s*(?:the|for|if|but|I|we)\\b)|just\\s+kidding|kidding|psych|jk|gotcha|april\\s+fool|never\\s*mind|(?:strike|scratch)\\s+(?:that|it|this)|(?:please\\s+)?(?:disregard|ignore|forget|discard)\\s+(?:that|this|it|all|everything|the|my|what)|corrections?\\b|errat|typo\\b|oops|whoops|my\\s+bad|my\\s+mistake|wrong|incorrect|false|untrue|nonsense|rubbish|lol\\b|not\\s+(?:really|exactly|quite|at\\s+all|correct|right|true)\\b|(?:on|upon)\\s+reflection|come\\s+to\\s+think|halt\\b|withdrawn\\b|not\\s*[!.]|should\\s+the\\s+grader|make\\s+(?:that|it)\\b|(?:as\\s+it\\s+)?turns\\s+out|it\\s+turns\\s+out|let\\s+me\\s+(?:correct|amend|revise|change|fix|take|rephrase\\s+my\\s+answer)|(?:corrected|amended|revised)\\b|scratch\\b)`,
-    'iu',
+    'i',
   ),
   new RegExp(
     `\\bI(?:\\s+(?:hereby|must|have\\s+to|want\\s+to|would\\s+like\\s+to|do|really|honestly|actually|also|just|only|now|in\\s+fact)){0,3}\\s*(?:${apostrophe}m|am|was|(?:may|might|could)\\s+(?:well\\s+)?be)?\\s*(?:(?:really|honestly|just|only|now|still|probably|likely|quite|possibly|perhaps|almost|certainly|surely)\\s+){0,2}(?:rescind|retract|withdraw|recant|revoke|renounce|deny|disown|doubt\\s+(?:it|that|this)|lied|lying|joking|kidding|guessing|guessed|undecided|torn|unsure|uncertain|mistaken|take\\s+(?:that|it|this|everything)\\s+back|changed?\\s+my\\s+(?:mind|answer)|stand\\s+corrected|made\\s+(?:that|it|this)\\s+up|invented|made\\s+(?:a\\s+(?:mistake|slip)|an\\s+error)(?!\\s+(?:earlier|before|above|at\\s+first|in))|have\\s+no\\s+idea|do\\s+not\\s+(?:know|believe)|don${apostrophe}t\\s+(?:know|believe)|wrong(?!\\s+(?:in|on|at|about|earlier|before))|not\\s+(?:\\w+\\s+)?(?:sure|certain|confident)|mis(?:copied|typed|clicked|calculated|counted|read|spoke|added|stated)|meant|mean\\s+to\\s+say)\\b`,
-    'iu',
+    'i',
   ),
   new RegExp(
     `^[^.!?]{0,80}?\\b${referent}(?:\\s+(?:also|still|now|really|just))?(?:${isNot}${adverbs}\\s+${right}|${be}${adverbs}\\s+(?:${falsity}(?!\\s+to\\b)|void|(?:a|an)\\s+(?:\\w+\\s+)?(?:mistake|lie|guess|joke|trap|error|typo|misprint)))(?![\\p{L}])`,
@@ -79,37 +80,37 @@ const withdrawing = [
   ),
   new RegExp(
     `\\b(?:it|that|this|${answerWord})\\s+(?:should|must|ought\\s+to|was\\s+meant\\s+to|was\\s+supposed\\s+to)\\s+(?:have\\s+(?:been|read|said)|(?:instead\\s+)?read|say|rather\\s+be|instead\\s+be)\\b`,
-    'iu',
+    'i',
   ),
   new RegExp(
     `^[^.!?]{0,60}?\\b(?:the|my)\\s+(?:real|actual|true|right|correct|better|intended)\\s+${answerWord}\\s+(?:is|was|should|must|would|seems)(?!\\s+(?:therefore|thus|indeed|also|again|above))`,
-    'iu',
+    'i',
   ),
   new RegExp(
     `${start}(?:(?:now|then|finally|lastly|please)[\\s,]+)?(?:subtract|add|multiply|double(?!-|\\s+check)|halve|triple|flip|negate|divide|reverse|invert|swap|square(?!\\s+(?:units?|(?:centi|milli|kilo)?met(?:re|er)s?|feet|foot|inch(?:es)?|miles?|yards?|[ckm]?m)\\b))\\b`,
-    'iu',
+    'i',
   ),
   new RegExp(
     `\\b(?:50\\s*[/-]\\s*50|fifty-fifty|can(?:not|${apostrophe}t)\\s+(?:tell|decide|say)\\s+which|(?:just\\s+as|equally)\\s+(?:good|acceptable|likely|plausible|valid|well|right|correct)|if\\s+(?:that|this|it)\\s+(?:is|was|gets)\\s+(?:marked\\s+|graded\\s+|judged\\s+)?(?:wrong|incorrect|false|rejected)|(?:count|accept|take|use|read)\\s[^.!?]{1,30}\\sinstead|both\\s+(?:are|is|would)\\s|has\\s+it\\s+wrong|misclick|mine\\s+is|someone\\s+(?:smarter|else|better)\\s+would|careless\\s+person|statement\\s+I\\s+marked)\\b`,
-    'iu',
+    'i',
   ),
-  /^\W*(?:is|are|was|were)\s+(?:not|wrong|false|incorrect)\b/iu,
-  /^\W*(?:but\s+)?I\s+(?:won['’]t|will\s+not|do\s+not|don['’]t|refuse(?:\s+to)?|decline(?:\s+to)?)(?:\s+(?:say|claim|answer|do|commit)(?:\s+(?:to\s+)?(?:that|so|it|this))?)?\W*$/iu,
+  /^\W*(?:is|are|was|were)\s+(?:not|wrong|false|incorrect)\b/i,
+  /^\W*(?:but\s+)?I\s+(?:won['’]t|will\s+not|do\s+not|don['’]t|refuse(?:\s+to)?|decline(?:\s+to)?)(?:\s+(?:say|claim|answer|do|commit)(?:\s+(?:to\s+)?(?:that|so|it|this))?)?\W*$/i,
   /^\W*(?!(?:Nothing|Which|What|Who|Everyone|Everything)\b)[A-Z][a-z]{2,11}\s+(?:is|was)\s+(?:\w+ly\s+)?(?:wrong|mistaken|incorrect)\b/u,
   /^\W*(?:or\s+)?(?:maybe|perhaps|possibly)\s+not\b|\bI\s+(?:strongly\s+|would\s+|have\s+to\s+|must\s+)?(?:disagree|object|drop|discard|reject|abandon|take\s+back)\b|\b(?:it|this|that|which|result|number|answer|value)\s+(?:makes?\s+no|does\s*(?:not|n['’]t)\s+make(?:\s+any)?)\s+sense\b|\bdon['’]t\s+(?:quote|trust|hold)\s+me\b|\bgrain\s+of\s+salt\b|\b(?:misleads|is\s+misleading)\b|\bhas\s+(?:a|some)\s+(?:\w+\s+)?(?:flaw|bug|gap|hole|error|mistake)s?\b|\bis\s+flawed\b|\b(?:answers|solves|settles|belongs\s+to)\s+(?:another|a\s+different|the\s+wrong|some\s+other)\b|\bnot\s+(?:what|the\s+(?:quantity|number|value|thing)\s+(?:that\s+)?)(?:is|was|we|they|he|she|you|the\s+question)\b[^.!?]{0,20}\bask|\b(?:verification|check|test)\s+(?:has\s+)?failed\b|^\W*(?:this\s+\w+\s*:\s*)?no\s+(?:final\s+|real\s+|actual\s+)?(?:result|answer|solution)\b(?!\s+(?:but|other|besides|except))|\b(?<!\b(?:no|not|nothing|never)\b[^.!?]{0,30})contradicts\s+(?:the|what|our|my|this|that|it)\b|\b(?:this|that|it)\s+(?:is|was)\s+(?:only|just|merely)\s+(?:a|an|the|my)\s+(?:subtotal|intermediate|partial|first|guess|draft|estimate|placeholder|example|joke|test)\b|\bno\s+longer\s+(?:happy|sure|convinced|certain|confident|stand)|\bI(?:\s+am|['’]m)\s+not\s+(?:\w+\s+)?(?:happy|satisfied|convinced|comfortable)\b|\b(?:spoke|answered|wrote|concluded)\s+too\s+(?:soon|early|fast|quickly|hastily)\b|\bI\s+(?:\w+\s+){0,3}mixed\s+(?:up\b|the|those|these|them|it)|\bI\s+(?:added|multiplied|subtracted|divided|counted|computed|calculated|summed|read|copied)\s+(?:\w+\s+){0,3}(?:wrong|wrongly|incorrectly|badly|twice)\b(?!\s+(?:at\s+first|before|earlier))|\bgive\s+me\s+another\s+(?:chance|try)|\bsomething\s+(?:is|was|went|must\s+be|seems|looks)\s+(?:\w+\s+)?(?:off|wrong|amiss|fishy|odd|strange|broken)\b|\b(?:units|dimensions|signs)\s+(?:do\s+not|don['’]t)\s+(?:match|agree|fit|work)|\b(?:so|thus|hence|therefore)\s+(?:it|this|that)\s+(?:cannot|can['’]t|could\s+not)\s+be\s*(?:right|true|correct|so)?\W*$|\b(?:it|this|that|everything)\s+breaks(?:\s+down)?\W*$|\b(?:step|argument|reasoning|assumption|formula)\s+(?:\w+\s+){0,3}(?:not|n['’]t)\s+(?:justified|valid|allowed|sound|legitimate)\b|\b(?<!\b(?:would|not|no)\b[^.!?]{0,30})contradict\s+(?:this|that|it|me)\b|\bnow\s+it\s+is\b|🤷|\b[1-8]?\d\s*%\s*(?:sure|certain|confident)\b/iu,
-  /^\W*(?:or\s+it\s+is\b|(?:or\s+)?(?:it|the\s+answer|this)\s+(?:could|might|may)\s+(?:also|equally|(?:just\s+)?as\s+well)\s+be\b|alternatively,?\s+(?:it|the\s+answer)\s+(?:is|may|might|could)\b)(?!\s+(?:be\s+)?(?:written|expressed|given|simplified|approximated|stated|seen|found))/iu,
-  /(?:^|[\s「“"，,])(?:不[，,。]|不对|不是这样|错了|更正|抱歉|其实|应该是|等等|いや|正しくは|訂正|実は|아니[,요]|정정|사실은|нет[,.]|извините|на\s+самом\s+деле|неверно)/iu,
+  /^\W*(?:or\s+it\s+is\b|(?:or\s+)?(?:it|the\s+answer|this)\s+(?:could|might|may)\s+(?:also|equally|(?:just\s+)?as\s+well)\s+be\b|alternatively,?\s+(?:it|the\s+answer)\s+(?:is|may|might|could)\b)(?!\s+(?:be\s+)?(?:written|expressed|given|simplified|approximated|stated|seen|found))/i,
+  /(?:^|[\s「“"，,])(?:不[，,。]|不对|不是这样|错了|更正|抱歉|其实|应该是|等等|いや|正しくは|訂正|実は|아니[,요]|정정|사실은|нет[,.]|извините|на\s+самом\s+деле|неверно)/i,
   new RegExp(
     `${start}(?:perd[oó]n|desculp|lo\\s+siento|pardon|désolé|entschuldigung|verzeihung|scusa|anzi|en\\s+fait|en\\s+realidad|na\\s+verdade|eigentlich|in\\s+wahrheit|nein|die\\s+richtige\\s+antwort|la\\s+(?:bonne|vraie)\\s+réponse|la\\s+respuesta\\s+(?:correcta|real)|falsch|falso|faux|non\\b|não\\s*[,.!]|no\\s+es\\b)`,
-    'iu',
+    'i',
   ),
-  /\b(?:esta|esa|este|esto|eso|isso|isto|das|dies|diese|dieser|cette|ce|c['’]est|la|questa|questo|это|этот)[^.!?。]{0,40}?(?:falsch|incorrect[oae]?\b|fals[oa]\b|faux\b|fausse|erronée?|errónea|sbagliat[oa]|errad[oa]|mal\b|klopt\s+niet|yanlış|неправил|невер|nicht\s+(?:richtig|korrekt|wahr)|stimmt\s+nicht|n['’]est\s+pas)/iu,
+  /\b(?:esta|esa|este|esto|eso|isso|isto|das|dies|diese|dieser|cette|ce|c['’]est|la|questa|questo|это|этот)[^.!?。]{0,40}?(?:falsch|incorrect[oae]?\b|fals[oa]\b|faux\b|fausse|erronée?|errónea|sbagliat[oa]|errad[oa]|mal\b|klopt\s+niet|yanlış|неправил|невер|nicht\s+(?:richtig|korrekt|wahr)|stimmt\s+nicht|n['’]est\s+pas)/i,
   /(?:这|这个|该|以上|上述|此|それは|これは|この)[^.!?。]{0,30}?(?:错|不正确|不对|間違|違い|誤り)/u,
 ]
 
 /** Words that make of another value in the same sentence the answer, or one of the answers. */
 const leaning =
-  /\b(?:sorry|apolog\w*|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read\s+(?:this|that|it)|oops|wait|hmm+|amend\w*|turns|make\s+(?:that|this)|count|accept|maybe|perhaps|possibly|alternativ\w*|on\s+second\s+thoughts?|expected:?(?=\s+\$?[\dA-Z])|chang(?:e|es|ed)\s+(?:it|this|that)\s+to|reconsider\w*|truth|versus|vs|equally|answer|probably|likely|final|it\s*['’]s|it\s+is|unless|choose|pick|say|switch|go\s+with|locking\s+in|settle\s+(?:on|for)|settling\s+(?:on|for))\b/iu
+  /\b(?:sorry|apolog\w*|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read\s+(?:this|that|it)|oops|wait|hmm+|amend\w*|turns|make\s+(?:that|this)|(?<!\b(?:the|a|this|our|by|of|to|we|I)\s)count|accept|maybe|perhaps|possibly|alternativ\w*|on\s+second\s+thoughts?|expected:?(?=\s+\$?[\dA-Z])|chang(?:e|es|ed)\s+(?:it|this|that)\s+to|reconsider\w*|truth|versus|vs|equally|answer|probably|likely|final|it\s*['’]s|it\s+is|unless|choose|pick|say|switch|go\s+with|locking\s+in|settle\s+(?:on|for)|settling\s+(?:on|for))\b/i
 /** Words that do so only near the value: prose is full of them. May is a month, too. */
 const leaningNear =
   /\b(?:should|make\s+it|read|might|could|or|either(?!\s+way)|must|no|if|[Oo]r|[Nn]o|[Ii]f|may)\b[^.!?\n]{0,24}?(?<![\p{L}\p{N}])[-−$(*\\]*(?:\d|[A-Z]\b)/u
@@ -212,7 +213,7 @@ function isTakenBack(sentence: string, before: string, another: Another): boolea
   if (label !== null && another(label[1] ?? '') !== 'same') return true
   // What others get wrong, or why one might, takes nothing back.
   if (excusing.test(sentence)) return false
-  if (withdrawing.some((pattern) => pattern.test(sentence))) return true
+  if (isDisclaimer(sentence) || withdrawing.some((pattern) => pattern.test(sentence))) return true
   if (
     (check.test(sentence) || check.test(before)) &&
     failed.test(sentence) &&

@@ -22,7 +22,7 @@ const doubtWords =
   'hopefully maybe perhaps possibly probably presumably supposedly unsure unknown guess guessing'
 export const falsity = `(?:${list(`${falseWords} erroneous impossible bogus absurd inaccurate
   unacceptable unlikely doubtful questionable uncertain unclear fake nonsense rejected excluded eliminated refuted
-  disproved retracted withdrawn unsupported implausible fictitious made-up made_up off falsch faux falso incorrecto неверно 错 错误 不对 不正确`)})`
+  disproved retracted withdrawn unsupported implausible fictitious made-up made_up (?<=\\b(?:is|are|was|were|be|way|far|bit|little|slightly|clearly)\\s)off falsch faux falso incorrecto неверно 错 错误 不对 不正确`)})`
 export const doubt = `(?:${list(`${doubtWords} likely allegedly reportedly conceivably
   potentially hypothetically tentatively tentative provisional provisionally might could undecided quizás quizá tal_vez
   peut-être vielleicht talvez forse возможно может_быть 可能 也许 或许 大概`)})`

@@ -83,6 +83,9 @@ function areDifferent(a: Expression, b: Expression): boolean {
 
 const alternative =
   /^[\s$*)\]\\}]*,?\s*\(?or\s+(?:(?:else|even|maybe|perhaps|possibly|alternatively|rather|also|just)\s+){0,2}(?:\$\s?([^$\n]{1,200})\$|\\\(([^\n]{1,200}?)\\\)|(-?\d[\d.,/]*))/i
+/** What the answer is said to be in another form, or here, and is not: `which is $2$`, `; here we get $3$`. */
+const otherwise =
+  /^[\s$*)\]\\},.;:—–-]*(?:which\s+(?:is|equals)|that\s+is,?|i\.e\.,?|so|(?:but\s+)?(?:here|in\s+(?:our|this)\s+case)\s+(?:we\s+(?:get|have|obtain|find)|it\s+is))\s+(?:\$([^$\n=]{1,200})\$|\\\(([^\n=]{1,200}?)\\\)|(-?\d[\d.,/]*))(?=\s*(?:[.!;]|\n|$))/i
 const correction =
   /(?:^|[.!?。\n])\W*(?:actually|correction|no|wait|sorry|rather|oops|hmm+|i\s+meant?)\W+(?:(?:it|that|this|the\s+(?:correct\s+)?answer)(?:\s+(?:is|was|should\s+be|must\s+be)|['’]s)\s+)?(?:actually\s+|really\s+)?\$?(-?\d[\d.,/]*)/gi
 
@@ -90,7 +93,13 @@ const correction =
 export function isReplaced(answer: string, after: string): boolean {
   const near = after.slice(0, 1000)
   const [, dollars, brackets, bare] = alternative.exec(near) ?? []
-  const others = [dollars ?? brackets ?? bare, ...Array.from(near.matchAll(correction), ([, found]) => found)]
+  const [, formula, round, plain] =
+    otherwise.exec(near.replace(/^[^.\n]{0,60}(?=[;—–]\s*(?:but\s+)?here\b)/, '')) ?? []
+  const others = [
+    dollars ?? brackets ?? bare,
+    formula ?? round ?? plain,
+    ...Array.from(near.matchAll(correction), ([, found]) => found),
+  ]
   return others.some((other) => other !== undefined && differ(answer, other.replace(/[.,]+$/, '')))
 }
 

@@ -32,6 +32,7 @@ export function isConsistent(sides: readonly Expression[]): boolean {
 
 /** Whether `approximation` is a number's value, correctly rounded to the places that it shows. */
 export function isRounded(exact: Expression, approximation: Expression): boolean {
+  if (exact.kind === 'either' && approximation.kind === 'either') return isRounded(exact.of, approximation.of)
   const [value, rounded] = [readings(exact), readings(approximation)]
   return value.some((one) => rounded.some((other) => isNear(one, other, 0)))
 }

@@ -147,7 +147,7 @@ class Comparer {
       list.items.every((item) => item.kind !== 'tuple') &&
       (list === gold || isPoint(list, other))
     ) {
-      return this.ordered(items(gold), items(answer))
+      return this.ordered(items(gold), list === answer ? inOrder(list) : items(answer))
     }
     return this.alone(gold, answer)
   }
@@ -257,6 +257,17 @@ function isPoint({ items, braced }: Of<'list'>, { open, close }: Of<'tuple'>): b
   const names = items.map((item) => (assigned(item) ? namesIn(children(item)[0] ?? item).join(' ') : null))
   const isNamed = names.every((name) => name !== null) && new Set(names).size === names.length
   return open === '(' && close === ')' && (braced === true || isNamed)
+}
+
+/** The coordinates of a point in the order of their names: `y = 2, x = 3`. */
+function inOrder({ items }: Of<'list'>): readonly Expression[] {
+  const names = items.map((item) => (assigned(item) ? namesIn(children(item)[0] ?? item).join(' ') : ''))
+  const isSpatial = names.every((name) => /^[xyz]$/.test(name))
+  if (!isSpatial) return items
+  return names
+    .map((name, k) => ({ name, item: items[k] as Expression }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ item }) => item)
 }
 
 const isGrouping = (of: Expression): of is Of<'tuple'> | Of<'set'> | Of<'combination'> =>

@@ -5,7 +5,9 @@ import { negated } from '../answer/unmarked-number.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
 import { differ, isSpoiled } from './around.ts'
 import { namesIn } from './expression.ts'
+import { lastPlainFormula } from './plain-formula.ts'
 import { readAnswer } from './read-answer.ts'
+import { isSupposed, isUndermined } from './undermined.ts'
 import { proseCommands, styleCommands } from './vocabulary.ts'
 
 /** A place in prose that holds an expression: LaTeX or a number. */
@@ -18,12 +20,15 @@ interface Candidate {
 }
 
 const candidateOpening =
-  /\\\[|\\\(|\$\$?|\\begin\{(?:[pbv]?matrix)\}|-?(?:\d+(?:[.,]\d+)*|\.\d+)(?:\s?\/\s?\d+)?(?:\s?\\?%)?/g
+  /\\\[|\\\(|\$\$?|\\begin\{(?:[pbv]?matrix)\}|-?(?:\d+(?:[.,]\d+)*|\.\d+|∞)(?:\s?\/\s?\d+)?(?:\s?\\?%|\s?π(?!\p{L}))?/gu
 const closing: Readonly<Record<string, string>> = { '\\[': '\\]', '\\(': '\\)', $$: '$$', $: '$' }
 const longestCandidate = 4000
 const mostCandidates = 500
 const between =
-  /^[\s,;*•()\-–]*(?:(?:and|or|and\/or|as\s+well\s+as|oder|或者?)[\s,;*•(\-–]*)?(?:[a-z]\s?=\s?)?$/i
+  /^[\s,;、，；*•()\-–]*(?:(?:and|or|and\/or|as\s+well\s+as|und|oder|et|ou|y|e|o|u|и|или|och|en|of|og|eller|i|lub|ve|veya|và|hoặc|和|及|与|または|と|および|와|과|및|또는|或者?)[\s,;*•(\-–]*)?(?:[a-z]\s?=\s?)?$/iu
+/** What comes before a formula that is a reason for the next one. */
+const premise =
+  /(?:^|[.!?;:\n]\s*|,\s|\b(?:and|but|so)\s)(?:now\s+)?(?:since|because|as|given(?:\s+that)?|if|when|from|using|with|knowing|recall(?:\s+that)?|да|так\s+как|weil|da|wegen|comme|puisque|como|ya\s+que|由于|因为)\s[^.!?;\n]{0,60}$/iu
 
 const noOther = (): null => null
 
@@ -33,15 +38,19 @@ const noOther = (): null => null
  * expression in it contradicts the last one, and what follows a reason is none.
  */
 export function lastExpression(text: string, isAnnounced = false): string | null {
-  const all = candidates(text)
-  const stated = isAnnounced ? beforeReason(text, all) : all
+  const all = withPlainFormula(text, candidates(text))
+  const stated = isAnnounced ? beforeReason(text, all) : beforeBecause(text, all)
   const found = stated.length > 0 ? stated : all
   const last = found.at(-1)
   if (last === undefined) return null
   const group = [last]
   for (let k = found.length - 2; k >= 0; k--) {
     const [candidate, next] = [found[k], group[0]]
-    if (!candidate || !next || !between.test(text.slice(candidate.end, next.start).slice(0, 40))) break
+    if (!candidate || !next) break
+    const gap = text.slice(candidate.end, next.start)
+    if (!between.test(gap.slice(0, 40))) break
+    if (/^,\s*$/.test(gap) && premise.test(text.slice(Math.max(0, candidate.start - 80), candidate.start)))
+      break
     group.unshift(candidate)
   }
   const start = group[0]?.start ?? 0
@@ -49,14 +58,17 @@ export function lastExpression(text: string, isAnnounced = false): string | null
   const earlier = found[found.length - group.length - 1]
   if (earlier !== undefined && isRival(text.slice(earlier.end, start), isAnnounced)) {
     const rivals = isAnnounced ? found.slice(0, -group.length) : [earlier]
-    if (rivals.slice(-8).some((rival) => isConstant(rival.text) && differ(rival.text, answer))) return null
+    const isPut = versus.test(text.slice(earlier.end, start))
+    if (rivals.slice(-8).some((rival) => (isPut || isConstant(rival.text)) && differ(rival.text, answer)))
+      return null
   }
+  if (isOption(text, start)) return null
   const before = text
     .slice(Math.max(0, start - 400), start)
     .replace(/\\text[a-z]*(?=\{)|[{}]/g, ' ')
     .replace(/(?<![\p{L}\\])\p{L}[\w']{0,6}\s?=\s?$/u, '')
   if (isDisguised(before.slice(-60)) || (last.isBare && isOperand(text, start, last.end))) return null
-  if (wronglyMade.test(before)) return null
+  if (wronglyMade.test(before) || isSupposed(before)) return null
   const lead = leadIn(before)
   if (lead !== null && (lead !== 'several_answers' || group.length === 1)) return null
   if (
@@ -73,12 +85,31 @@ export function lastExpression(text: string, isAnnounced = false): string | null
   if (/^[\s*$.,]*(?:or\b|(?:less|fewer|more|short|upwards?|onwards?)\W*$)/.test(after)) return null
   const next = followUp(after, noOther)
   if (next !== null && next !== 'several_answers') return null
-  if (isWithdrawn(after, noOther)) return null
+  if (isWithdrawn(after, noOther) || isUndermined(after)) return null
   if (group.length > 1 && group.every(({ isBare }) => isBare)) {
     const point = enclosed(text, start, last.end)
     if (point !== null) return negated.test(before) ? null : point
   }
   return last.isBare && group.length === 1 ? (computation(text, last) ?? answer) : answer
+}
+
+/** Whether a place stands behind the letter of a choice, in a list of choices. */
+function isOption(text: string, start: number): boolean {
+  const near = text.slice(Math.max(0, start - 200), start)
+  const label = /(?:^|\n)[\s*_>-]{0,6}\(?([B-J])[.)]\s?[\s$*_\\([]*$/.exec(near)?.[1]
+  return label !== undefined && /(?:^|\n)[\s*_>-]{0,6}\(?A[.)]\s/.test(text.slice(0, start).slice(-2000))
+}
+
+/** The candidates of a text with the last formula in plain signs for the numbers in it. */
+function withPlainFormula(text: string, found: readonly Candidate[]): readonly Candidate[] {
+  const last = found.at(-1)
+  const from = text.lastIndexOf('\n', last?.start ?? text.length) + 1
+  const [line = ''] = text.slice(from, from + 4000).split('\n', 1)
+  const formula = lastPlainFormula(line)
+  if (formula === null) return found
+  const [start, end] = [from + formula.start, from + formula.end]
+  if (last !== undefined && (last.isBare ? last.end > end : last.end > start)) return found
+  return [...found.filter((one) => one.end <= start), { start, end, text: formula.text, isBare: false }]
 }
 
 /** `A wrong expansion is`, `and not as` */
@@ -92,7 +123,7 @@ function enclosed(text: string, start: number, end: number): string | null {
   const isPair = '(['.includes(open) && ')]'.includes(close) && open !== '' && close !== ''
   // A function of two numbers is no point.
   const isFree = !/[\p{L}\d)\]}]/u.test(text.charAt(start - 2))
-  return isPair && isFree && /^[-\d\s.,/%]*$/.test(inner) ? `${open}${inner}${close}` : null
+  return isPair && isFree && /^[-\d\s.,/%∞π]*$/.test(inner) ? `${open}${inner}${close}` : null
 }
 
 const reasons = /\b(?:because|since|(?<!\bwell\s)as(?!\s+well\b)|where|given|for|by|after|whose|which)\b/i
@@ -104,6 +135,22 @@ function beforeReason(text: string, found: readonly Candidate[]): readonly Candi
   return reason < 0 ? found : found.filter(({ end }) => end <= from + reason)
 }
 
+/** The expressions before a reason that ends the last sentence: `The roots are $3$ and $-1$, since ...` */
+function beforeBecause(text: string, found: readonly Candidate[]): readonly Candidate[] {
+  const from = Math.max(text.lastIndexOf('\n') + 1, text.length - 400)
+  const sentence = text.slice(from)
+  const reason = because.exec(sentence)
+  if (reason === null || followsFrom.test(sentence.slice(reason.index))) return found
+  const start = from + sentence.slice(0, reason.index).search(/[^.!?]*$/)
+  const kept = found.filter(({ end }) => end <= from + reason.index)
+  return (kept.at(-1)?.start ?? 0) >= start && (kept.at(-1)?.end ?? 0) > start ? kept : found
+}
+
+const because =
+  /(?:,\s*(?:since|as|da|weil|denn|car|puisque|porque|pues|ya\s+que|perché|poiché|pois|так\s+как|потому\s+что|поскольку)|\sbecause|，?因为)(?=\s|\$|\\)[^.!?;\n]{1,300}\.?\s*$/iu
+const followsFrom =
+  /\b(?:so|thus|hence|therefore|then|gives?|get|giving|yields?|implies|obtain|conclude|means|also|folgt|donc|luego|quindi|logo)\b|следует|所以|因此/i
+
 /** Whether a text is an expression without names. */
 function isConstant(text: string): boolean {
   const read = readAnswer(text)
@@ -112,6 +159,9 @@ function isConstant(text: string): boolean {
 
 const sign =
   /^[\s$*_]*(?:[%#/|\\[({;~→]+|->|,?\s*(?:to|r|i\.?e\.?|aka|or|remainder|with|against|versus|vs\.?|than)\b)[\s$*_[({,.]*$/i
+
+/** Signs and words that put one expression against another. */
+const versus = /^[\s$*_]*(?:%|\|\|?|,?\s*(?:or|against|versus|vs)\b\.?)[\s$*_({]*$/i
 
 /** Whether what stands between two expressions leaves it open which one is meant. */
 const isRival = (gap: string, isAnnounced: boolean): boolean => isAnnounced || sign.test(gap)

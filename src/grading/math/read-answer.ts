@@ -190,7 +190,11 @@ const isRemark = (unit: string): boolean =>
 
 /** Words that make of a value another one. */
 const changing =
-  /\b(?:twice|thrice|half|double|triple|quadruple|squared?|cubed?|root|minus|negative|without|except|opposite|inverse|reciprocal|more|less|fewer|least|most|guess|times|per|incorrect|than|about|approximate\w*)\b/i
+  /\b(?:twice|thrice|half|double|triple|quadruple|squared?|cubed?|root|minus|negative|without|except|opposite|inverse|reciprocal|more|less|fewer|least|most|guess|times|per|incorrect|than|about|approximate\w*|bound|estimate|previous|old|initial|draft|trap|decoy|distractor|fake|dummy|example|placeholder|excluded|rejected|error|mistake\w*|doubt\w*|possible|possibly|candidate\w*|unlikely|negation|complement|anything|everything|all|wrongly|avoid)\b/i
+
+/** Whether words name the quantity that an answer gives, and say nothing else of it. */
+export const isLabel = (words: string): boolean =>
+  /^[\p{L}' -]{2,40}$/u.test(words) && !isRemark(words) && !changing.test(words)
 
 const relations: ReadonlySet<string> = new Set(['=', '<', '>', '<=', '>=', '!=', '~', 'in', 'to'])
 const combinations: ReadonlySet<string> = new Set(['union', 'intersection', 'difference'])
@@ -252,7 +256,7 @@ class AnswerReader extends TermReader {
       .slice(this.at, this.at + words)
       .map(({ text }) => text)
       .join(' ')
-    if (!/^[\p{L} ]{2,40}$/u.test(name) || isRemark(name) || changing.test(name)) return null
+    if (!isLabel(name)) return null
     this.at += words
     return { kind: 'symbol', name: `text ${name}` }
   }

@@ -56,12 +56,24 @@ export abstract class AtomReader extends Cursor {
     if (text === 'pi' || text === 'e' || text === 'i' || text === 'infinity')
       return { kind: 'constant', name: text }
     if (text === 'emptyset') return { kind: 'set', items: [] }
+    const ways = this.choices(text)
+    if (ways !== null) return ways
     const name = text + this.subscript() + this.primes() + this.inverse(text)
     if (!applied.test(name) || !this.isSign('(') || this.peek()?.spaced) return { kind: 'symbol', name }
     this.next()
     const of = this.nested(() => this.list())
     this.needs(')')
     return { kind: 'call', name: `f ${name}`, args: of.kind === 'list' ? of.items : [of] }
+  }
+
+  /** `C(5, 2)`: how many ways there are to choose. null: another name. */
+  private choices(name: string): Expression | null {
+    const [n, k] = [this.peek(1), this.peek(3)]
+    const isPair = this.isSign('(') && this.isSign(',', 2) && this.isSign(')', 4)
+    if (name !== 'C' || !isPair || n?.kind !== 'number' || k?.kind !== 'number' || this.peek()?.spaced)
+      return null
+    this.at += 5
+    return { kind: 'call', name: 'binom', args: [decimalValue(n), decimalValue(k)] }
   }
 
   /** The `^{-1}` of an inverse function that is followed by an argument. */
@@ -208,11 +220,16 @@ export abstract class AtomReader extends Cursor {
     const items: Expression[] = []
     while (!this.takesCommand(`end ${name}`)) {
       this.takes('&')
-      items.push(this.relation())
+      const before = items.at(-1)
+      // A line that begins with an equals sign goes on with the equation before it.
+      if (before !== undefined && this.takes('=')) {
+        this.takes('&')
+        items[items.length - 1] = continued(before, this.relation())
+      } else items.push(this.relation())
       if (!this.takes(',')) this.takes('and')
       if (!this.takes('row') && this.peek()?.kind !== 'command') throw notMathematics
     }
-    return { kind: 'list', items }
+    return items.length === 1 && items[0] ? items[0] : { kind: 'list', items }
   }
 
   /** `2\frac{1}{3}`: an integer before a fraction of integers is a mixed number. */
@@ -220,6 +237,16 @@ export abstract class AtomReader extends Cursor {
     return isWhole(whole) && fraction.kind === 'quotient' && isWhole(fraction.over) && isWhole(fraction.under)
       ? sum([whole, fraction])
       : product([whole, fraction])
+  }
+}
+
+/** An equation with one more side. */
+function continued(of: Expression, next: Expression): Expression {
+  const [first, second] = [of, next].map((one) => (one.kind === 'relation' ? one : { sides: [one], ops: [] }))
+  return {
+    kind: 'relation',
+    sides: [...(first?.sides ?? []), ...(second?.sides ?? [])],
+    ops: [...(first?.ops ?? []), '=', ...(second?.ops ?? [])],
   }
 }
 

@@ -17,7 +17,10 @@ import {
 } from './around.ts'
 import { type BoxedAnswer, lastBoxes } from './boxes.ts'
 import { lastExpression } from './last-expression.ts'
+import { asList, isTakenBackIn, withoutNotes, withoutRemarksAtEnd } from './notes.ts'
 import { readAnswer } from './read-answer.ts'
+import { withoutIdleRemarks, withoutRemarks } from './remarks.ts'
+import { isSupposed, isUndermined } from './undermined.ts'
 
 /** The answer that a response commits to. */
 export interface Statement {
@@ -102,7 +105,10 @@ export function finalStatement(response: string, boxOnly = false, question = '')
   }
   const answer = statement.expression ?? statement.words
   const following = text.length - end > 2 * longestResponse ? ends(text.slice(end)) : text.slice(end)
-  const { text: after, another } = marked(answer, following, isBox && isInFormula(text, start))
+  const told = isBox
+    ? withoutIdleRemarks(`0${following.slice(0, 300)}`).slice(1) + following.slice(300)
+    : following
+  const { text: after, another } = marked(answer, told, isBox && isInFormula(text, start))
   const objection = objectionAround(
     text.slice(0, end) + after,
     place,
@@ -112,12 +118,20 @@ export function finalStatement(response: string, boxOnly = false, question = '')
   // What stands before an answer may be another item of a list.
   if (objection !== null && (objection !== 'several_answers' || namesAnother({ text: after, another })))
     return { reason: objection }
+  if (isUndermined(isBox ? following : rest + following)) return { reason: 'conditional' }
+  if (
+    isSupposed(
+      isBox ? text.slice(Math.max(0, start - 200), start) : text.slice(Math.max(0, start - 200), place.from),
+    )
+  )
+    return { reason: 'conditional' }
   if (hasRivalBefore(answer, text.slice(Math.max(0, start - 400), start)))
     return { reason: 'several_answers' }
   if ((isBox && isPartOfFormula(text, start, end)) || isSpoiled(answer) || isSpoiled(statement.words))
     return { reason: 'extended' }
   const own = isBox ? '' : text.slice(Math.max(0, start - 200, text.lastIndexOf('\n', start) + 1), start)
-  if (/\d|\\/.test(own) && differ(answer, own.replace(/^[\s>*-]+/, ''))) return { reason: 'several_answers' }
+  if (/\d|\\/.test(own) && differ(answer, own.replace(/^(?:[\s>*-]|\d{1,2}[.)]\s)+/, '')))
+    return { reason: 'several_answers' }
   const [beside = ''] = isBox
     ? []
     : text
@@ -248,11 +262,13 @@ function announcedIn(
   rest: string,
   isLabel: boolean,
 ): { readonly statement: Statement; readonly length: number; readonly rest: string } | null {
-  const lead = /^[\s:：*=]*/.exec(rest)?.[0].length ?? 0
-  const [line = ''] = rest.slice(lead).split(/\n\s*\n|\n(?=[A-Z])/, 1)
+  // A label may be the text of a formula: `\text{Answer: } 42`.
+  const lead = /^[\s:：*=]*(?:\}[\s:=]*)?/.exec(rest)?.[0].length ?? 0
+  const isInText = rest.slice(0, lead).includes('}')
+  const [line = ''] = rest.slice(lead).split(isInText ? /(?<!\\)\$|\\[\])]|\n/ : /\n\s*\n|\n(?=[A-Z])/, 1)
   // After a label the whole line is the answer: an exclamation mark is a factorial.
   const end = line.search(isLabel ? endOfLabelled : endOfSentence) >>> 0
-  const sentence = withoutRestatement(line.slice(0, end).replace(/\*\*/g, '').trim())
+  const sentence = withoutRestatement(withoutRemarks(line.slice(0, end).replace(/\*\*/g, '').trim()))
   if (sentence === '') return null
   // Words alone may be a number: forty-two.
   const expression =
@@ -299,14 +315,17 @@ function unmarked(text: string, question: string): Statement | null {
   if (trimmed === '') return null
   const keyed = inObject(trimmed)
   if (keyed !== null) return keyed
-  const words = trimmed.length <= 400 ? trimmed : ''
+  const words = trimmed.length <= 400 ? asList(trimmed) : ''
   const whole = words === '' ? null : wholeExpression(words)
   if (whole !== null && (whole.includes('\\') || !/[a-z]{3}/i.test(whole)))
     return { words, expression: whole }
   const relation = whole === null ? lastRelation(trimmed) : null
   if (relation !== null) return { words, expression: relation }
-  const last = whole ?? lastExpression(trimmed.slice(-longestResponse))
-  return { words, expression: (inProse(trimmed, last, question) ?? last) || null }
+  const { body, notes } = withoutNotes(trimmed.slice(-longestResponse))
+  const last = whole ?? lastExpression(withoutRemarksAtEnd(body))
+  if (last !== null && notes !== '' && isTakenBackIn(notes, last)) return null
+  if (notes !== '' && last !== null) return { words, expression: last }
+  return { words, expression: (inProse(withoutRemarksAtEnd(body), last, question) ?? last) || null }
 }
 
 const relationAtEnd =
@@ -352,7 +371,7 @@ function unquoted(text: string): string | null {
 /** The number that the last sentence states, where it is prose without formulas, and not its last number. */
 function inProse(text: string, last: string | null, question: string): string | null {
   const line = text.slice(text.lastIndexOf('\n') + 1)
-  if (/\\(?!\$)|\$(?!\d)/.test(line) || (last !== null && !isNumeral(last) && /[\\^_]/.test(last)))
+  if (/\\(?!\$)|\$(?!\d)/.test(line) || (last !== null && !isNumeral(last) && isFormal.test(last)))
     return null
   if (!/\p{L}{3}/u.test(line)) return null
   const found = unmarkedNumber(text, question)
@@ -361,6 +380,10 @@ function inProse(text: string, last: string | null, question: string): string | 
   if (last === null && /\d/.test(line) && !isWritten.test(line)) return null
   return `${found.answer.written}${found.answer.isPercent ? '%' : ''}`
 }
+
+/** Signs and names that no number has. */
+const isFormal =
+  /[\\^_√∛π∞∅²³¹⁰⁴-⁹₀-₉°∪∩∈≤≥<>≈·×|()[\]]|(?<![\d\s\p{L}])[a-z](?!\p{L})|(?<!\p{L})[a-z]\s?[-+=*/]|\d[a-z](?![a-z])/iu
 
 /** A number that `lastExpression` does not read: shouted, in bold, or with a word of its size or sign. */
 const isWritten = /\d!\s*$|\*\*|\b(?:thousand|million|billion|trillion|minus|negative)\b/i

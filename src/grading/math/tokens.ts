@@ -19,12 +19,24 @@ const doubled =
 
 /** Replaces full-width, typographic and damaged characters with the equivalent ASCII LaTeX. Linear. */
 export function repaired(text: string): string {
-  let fixed = text.replace(foreign, ascii)
+  const plain = small.test(text) ? text.replace(raised, power).replace(lowered, index) : text
+  let fixed = plain.replace(foreign, ascii)
   // JSON escapes swallow the first letter of \frac and \boxed if LaTeX was put into a string unescaped.
   if (fixed.includes('\f')) fixed = fixed.replaceAll('\\\frac', '\\frac').replaceAll('\frac', '\\frac')
   if (fixed.includes('\b')) fixed = fixed.replaceAll('\boxed', '\\boxed').replaceAll('\begin', '\\begin')
   return fixed.includes('\\\\') ? fixed.replace(doubled, '\\') : fixed
 }
+
+const small = /[⁰¹²³⁴-⁹₀-₉]/
+const raised = /[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+/g
+const lowered = /[₀₁₂₃₄₅₆₇₈₉]+/g
+const raisedSigns = '⁰¹²³⁴⁵⁶⁷⁸⁹'
+
+const power = (digits: string): string =>
+  `^{${Array.from(digits, (sign) => (sign === '⁻' ? '-' : sign === '⁺' ? '' : raisedSigns.indexOf(sign))).join('')}}`
+
+const index = (digits: string): string =>
+  `_{${Array.from(digits, (sign) => sign.charCodeAt(0) - 0x2080).join('')}}`
 
 function ascii(character: string): string {
   const code = character.charCodeAt(0)
@@ -228,7 +240,11 @@ class Lexer {
   }
 
   private sign(character: string): void {
-    const [pair] = this.match(pairSigns) ?? []
+    const before = this.tokens.at(-1)
+    // `5! = 120` without blanks.
+    const isFactorial =
+      character === '!' && !this.spaced && (before?.kind === 'number' || before?.text === ')')
+    const [pair] = isFactorial ? [] : (this.match(pairSigns) ?? [])
     if (pair === undefined) this.at++
     const text =
       pair === undefined ? character : ({ '**': '^', '==': '=', ':=': '=', '->': 'to' }[pair] ?? pair)

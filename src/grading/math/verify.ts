@@ -1,10 +1,14 @@
 import { isForeignUnit } from '../answer/asked-unit.ts'
+import { leadWithin } from '../answer/lead-in.ts'
+import { lacksAskedForm } from './asked-form.ts'
 import { budget, OverBudget } from './budget.ts'
+import { isRounded } from './chain.ts'
 import { equalAnswers } from './compare.ts'
 import type { Comparison, Decision } from './decision.ts'
 import { constantValue } from './evaluate.ts'
 import { children, type Expression, namesIn } from './expression.ts'
 import { isOtherMoney, namesMoney } from './money.ts'
+import { stated } from './own-value.ts'
 import { approximation, isName, plainForm } from './plain-form.ts'
 import { readAnswer } from './read-answer.ts'
 import { finalStatement, type Statement, statementOf, type Unstated } from './statement.ts'
@@ -223,24 +227,48 @@ function verdictOn(
   const counted = unitAtEnd.exec(words.slice(-60))?.[1] === expression ? words : (expression ?? words)
   if (hasForeignUnit(truth.text, counted, question))
     return { decision: null, extracted: statement.expression?.slice(0, 500) ?? null, reason: 'unequal' }
-  const { decision, reason } = sameAs(truth, statement, how)
+  const { decision, reason } = sameAs(truth, statement, how, question)
   return { decision, extracted: (statement.expression ?? statement.words).slice(0, 500) || null, reason }
 }
 
 const refused = (reason: (typeof mathRefusals)[number]): MathEquality => ({ decision: null, reason })
 const found = (decision: Decision): MathEquality => ({ decision, reason: null })
 
-function sameAs(truth: MathTruth, { words, expression }: Statement, how: Comparison): MathEquality {
+function sameAs(
+  truth: MathTruth,
+  { words, expression }: Statement,
+  how: Comparison,
+  question = '',
+): MathEquality {
   if (expression !== null && wording(expression) === truth.wording) return found('string')
+  const own = expression === null ? null : stated(undressed(expression.slice(0, 20_000)))
+  if (own !== null && own !== expression && wording(own) === truth.wording) return found('string')
   if (words !== '' && wording(words) === truth.wording) return found('string')
   if (truth.choice !== null && chosenLetter(words) === truth.choice) return found('string')
-  if (expression === null || expression.trim() === '') return refused('no_answer')
+  if (expression === null || expression.trim() === '')
+    return saysSo(words, truth) ? found('string') : refused('no_answer')
   const read = readings(expression, (word) => hasWord(truth.text, word), false)
   if (read.length === 0) return refused('no_expression')
   const isMoney = truth.isMoney || namesMoney(expression)
   if (isMoney && isOtherMoney(truth.text, truth.readings[0], expression, read[0])) return refused('unequal')
+  if (isFalseChain(truth.readings[0], read[0])) return refused('unequal')
   const decision = equalReadings(truth.readings, read, how)
+  if (decision !== null && read[0] && lacksAskedForm(question, truth.readings[0], read[0]))
+    return refused('unequal')
   return decision === null ? refused('unequal') : found(decision)
+}
+
+const saying = /^([^.!?\n]{0,120}\s(?:is|are|has|have))\s+(?:(?:an?|the)\s+)?([\p{L} -]{2,40})\.?$/u
+
+/** Whether a sentence says of something that it is what the truth says in words: `The series is divergent.` */
+function saysSo(words: string, truth: MathTruth): boolean {
+  const [, lead = '', said = ''] = saying.exec(words.trim()) ?? []
+  return (
+    said !== '' &&
+    sameInAnyCase.test(truth.wording) &&
+    wording(said) === truth.wording &&
+    leadWithin(lead) === null
+  )
 }
 
 const hasWord = (text: string, word: string): boolean =>
@@ -288,40 +316,6 @@ function readings(given: string, knows: (word: string) => boolean, isTruth: bool
   return [first, ...[other, listed, rounded, side].filter((reading) => reading !== null)]
 }
 
-const announcement =
-  /^[\s$]*(?:\\text(?:bf|rm|it)?\s*\{)?\s*(?:(?:so|thus|therefore|hence)[\s,]+)?(?:the\s+)?(?:(?:final|correct)\s+)?answer\s*(?:is\b\s*:?|[:=])\s*(\}?)\s*/i
-/** What is computed before the equals sign: a limit, an integral, a sum, a probability. */
-const computing =
-  /^[\s$]*(?:\\displaystyle\s*)?(?:\\(?:lim|liminf|limsup|int|iint|iiint|oint|sum|prod|Pr|mathbb\s*\{?[PE]\}?)(?![A-Za-z])|\\[dt]?frac\s*\{\s*(?:d|\\partial|\\mathrm\s*\{d\})\^?\{?\d?\}?\s*\}\s*\{\s*(?:d|\\partial|\\mathrm\s*\{d\})\s?[a-z](?:\^\{?\d\}?)?\s*\}|(?:P|Pr|E|Var|Cov)\s*(?:\\left\s*)?[([])/
-
-/** An answer without the words that announce it, and a computation's value without the computation. */
-function stated(text: string): string {
-  const announced = announcement.exec(text)
-  const said = announced?.[0] ?? ''
-  const opens = said.includes('{')
-  const own =
-    announced === null
-      ? text
-      : opens && announced[1] === ''
-        ? text.slice(said.length).replace(/\}(?=[^{}]*$)/, '')
-        : text.slice(said.length)
-  if (!computing.test(own)) return own
-  const last = lastEquals(own)
-  return last < 0 ? own : own.slice(last + 1)
-}
-
-/** The last equals sign outside of braces and brackets. -1: none. */
-function lastEquals(text: string): number {
-  let [depth, found] = [0, -1]
-  for (let at = 0; at < text.length; at++) {
-    const sign = text[at] ?? ''
-    if ('{(['.includes(sign)) depth++
-    else if ('})]'.includes(sign)) depth--
-    else if (sign === '=' && depth === 0) found = at
-  }
-  return found
-}
-
 /** The last side of an equation that holds for all values of its names: `x^2-1=(x-1)(x+1)`. */
 function identical(of: Expression): Expression | null {
   if (of.kind !== 'relation' || of.ops.some((op) => op !== '=') || namesIn(of).length === 0) return null
@@ -329,6 +323,28 @@ function identical(of: Expression): Expression | null {
   if (last === undefined || isName(of.sides[0] as Expression)) return null
   const holds = of.sides.every((side) => bounded(() => equalAnswers(last, side, usualComparison)) !== null)
   return holds ? last : null
+}
+
+/** Whether two sides of a chain that should be equal are expressions in the same names that differ: `3x = 3x + 1 = y`. */
+function isFalseChain(gold: Expression | undefined, of: Expression | undefined): boolean {
+  if (of?.kind !== 'relation' || of.sides.length < 2 || of.ops.some((op) => op !== '=')) return false
+  if (gold?.kind === 'relation' && of.sides.length === 2) return false
+  const sides = of.sides.filter((side) => !isName(side))
+  const last = sides.at(-1)
+  if (last === undefined || sides.length > 12) return false
+  const names = new Set(namesIn(last))
+  return sides.some((side) => {
+    const own = new Set(namesIn(side))
+    if (side.kind === 'numeral' && last.kind === 'numeral' && side.base !== last.base) return false
+    if (last.kind === 'numeral' && side.kind !== 'numeral') return false
+    if (side === last || own.size !== names.size || [...own].some((name) => !names.has(name))) return false
+    // Sides that are equations in one unknown say what follows from what.
+    return (
+      bounded(() => equalAnswers(last, side, usualComparison)) === null &&
+      bounded(() => equalAnswers(side, last, usualComparison)) === null &&
+      !isRounded(side, last)
+    )
+  })
 }
 
 /** `max(41, 42)`: a choice among numbers is a list of guesses. */
