@@ -2,7 +2,9 @@
 prompt, ground truth and extra_info arrived."""
 
 import asyncio
+import pickle
 import sys
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -73,6 +75,50 @@ def test_trl_warns_once_if_no_row_has_the_ground_truth_that_the_reward_needs(run
     assert len(caught) == 1
 
 
+def paying(completions: list[Any], **_: Any) -> list[float | None]:
+    return [0.5] * (len(completions) - 1) + [None]
+
+
+async def short(completions: list[Any], **_: Any) -> list[float]:
+    return [0.5]
+
+
+def test_trl_s_other_functions_pay_nothing_where_the_gateway_has_no_reward(run: Run, gateway_url: str) -> None:
+    async def work() -> Any:
+        gateway = trl.gateway_rewards(gateway_url, reward="same", beside=[paying, partial(short), Paying()])
+        # As TRL's asynchronous GRPO sends them to its worker.
+        functions = pickle.loads(pickle.dumps(gateway))
+        assert [function.__name__ for function in functions] == ["reward", "paying", "short", "Paying"]
+        texts = ["x", "throw", "x"]
+        asked = {"completion_ids": [[1]] * 3, "trainer_state": SimpleNamespace(global_step=1), "solution": ["x"] * 3}
+        return await asyncio.gather(*(function(["p"] * 3, texts, **asked) for function in functions))
+
+    assert run(work) == [[0, None, 0], [0.5, None, None], [0.5], [0.5, None, None]]
+    for beside, error in (
+        ([paying, paying], ValueError),
+        (["a/model"], TypeError),
+        ([SimpleNamespace(forward=1)], TypeError),
+    ):
+        with pytest.raises(error):
+            trl.gateway_rewards(gateway_url, reward="same", beside=beside)  # type: ignore[arg-type]
+
+
+class Paying:
+    def __call__(self, completions: list[Any], **_: Any) -> list[float | None]:
+        return paying(completions)
+
+
+def test_trl_s_batches_are_not_kept_for_a_function_that_never_asks(run: Run, gateway_url: str) -> None:
+    async def work() -> Any:
+        reward, _ = trl.gateway_rewards(gateway_url, ["reward", "score"], reward="same")
+        batches = reward.__self__._batches  # type: ignore[attr-defined]
+        for _ in range(100):
+            await reward(["p"], ["x"], completion_ids=[[1]])
+        return len(batches._open)
+
+    assert run(work) <= 64
+
+
 def test_trl_sends_every_field_of_a_message(run: Run, scripted: ScriptedServer) -> None:
     call = {"type": "function", "function": {"name": "weather", "arguments": {"at": "Bonn"}}}
     prompt = [{"role": "user", "content": [{"type": "text", "text": "warm?", "image": None}], "tool_calls": None}]
@@ -120,6 +166,15 @@ def test_easyr1_sends_a_batch_and_reads_what_the_ground_truth_carries(gateway_ur
     assert easyr1.compute_score(broken, url=gateway_url, reward="kept")[0]["overall"] == 0.25
     with pytest.raises(Unscorable):
         easyr1.compute_score(broken, url=gateway_url, reward="same")
+
+
+def test_easyr1_sends_the_token_counts(scripted: ScriptedServer) -> None:
+    carried = easyr1.carrying_prompt("7", "3+4?")
+    inputs = [{"response": "1", "response_length": 9, "ground_truth": truth} for truth in (carried, "7")]
+    # Earlier versions of EasyR1 do not count.
+    easyr1.compute_score([*inputs, {"response": "1", "ground_truth": "7"}], url=scripted.url, reward="r")
+    (request,) = scripted.requests
+    assert [sample.get("tokens") for sample in request["body"]["samples"]] == [{"response": 9}, {"response": 9}, None]
 
 
 def test_ray_adds_columns_to_a_table(gateway_url: str) -> None:

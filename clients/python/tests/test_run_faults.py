@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import Queued
-from reward_gateway_client import AsyncRun, GatewayUnreachable, RolloutLost, Run
+from reward_gateway_client import AsyncRun, GatewayUnreachable, RolloutLost, RolloutsRefused, Run
 from rollouts import held, sample, unfinished, until
 from scripted import Answer, Handler, ScriptedServer, reset, result, silent, status
 
@@ -97,7 +97,7 @@ def accepted(*refused: str) -> Answer:
     """Accepts all lines but those with these uids, for which there is no room."""
 
     def answer(handler: Handler, body: dict[str, Any]) -> None:
-        error = {"code": "RG_OVERLOADED", "message": "no room"}
+        error = {"code": "RG_OVERLOADED", "message": "no room", "status": 429}
         uids = [line["uid"] for line in body["lines"]]
         rows: list[dict[str, Any]] = [
             {"line": at, "uid": uid, "error": error}
@@ -109,6 +109,40 @@ def accepted(*refused: str) -> Answer:
         handler.send(202, {"results": rows, "credits": credits}, {"retry_after": "0.2"} if refused else {})
 
     return answer
+
+
+def test_a_batch_without_an_accepted_line_is_sent_once_and_each_line_has_its_error(scripted: ScriptedServer) -> None:
+    def refused(handler: Handler, body: dict[str, Any]) -> None:
+        def error(uid: str) -> dict[str, Any]:
+            code, status = ("RG_OVERLOADED", 429) if uid == "later" else ("RG_REQUEST_INVALID", 400)
+            return {"code": code, "message": f"what {uid} lacks", "status": status}
+
+        rows = [{"line": at, "uid": one["uid"], "error": error(one["uid"])} for at, one in enumerate(body["lines"], 1)]
+        told = {"error": error("later"), "results": rows, "credits": {"rollouts": 9, "bytes": 10**9}}
+        handler.send(429, told, {"retry_after": "0.1"})
+
+    scripted.answers = [refused, accepted()]
+    with Run(scripted.url, "run", reward="r") as run, pytest.raises(RolloutsRefused) as failed:
+        run.submit_many({"a": sample(1), "later": sample(2), "c": sample(3)})
+    assert {uid: str(one) for uid, one in failed.value.refused.items()} == {
+        "a": "RG_REQUEST_INVALID: what a lacks",
+        "c": "RG_REQUEST_INVALID: what c lacks",
+    }
+    asked = [[line["uid"] for line in request["body"]["lines"]] for request in scripted.requests]
+    assert asked == [["a", "later", "c"], ["later"]]
+
+
+def test_batches_become_as_short_as_the_gateway_takes_them(scripted: ScriptedServer) -> None:
+    def short(handler: Handler, body: dict[str, Any]) -> None:
+        (accepted() if len(body["lines"]) <= 16 else status(413, "RG_REQUEST_TOO_LARGE"))(handler, body)
+
+    scripted.answers = [short] * 100
+    with Run(scripted.url, "run", reward="r") as run:
+        first = run.submit_many({f"{n:03}": sample(1) for n in range(128)})
+        tried = len(scripted.requests)
+        second = run.submit_many({f"{n:03}": sample(1) for n in range(128, 256)})
+    assert [one.uid for one in first + second] == [f"{n:03}" for n in range(256)]
+    assert len(scripted.requests) - tried in (8, 9), "the limit is remembered"
 
 
 def test_lines_without_an_answer_are_sent_again_as_the_same_bytes(scripted: ScriptedServer) -> None:

@@ -276,21 +276,30 @@ def test_a_gateway_without_a_queue_says_so(gateway_url: str) -> None:
 
 
 def test_a_cursor_that_the_gateway_lost_names_where_to_go_on(
-    queued: Queued, name: str, scripted: ScriptedServer
+    queued: Queued, name: str, scripted: ScriptedServer, tmp_path: Path
 ) -> None:
-    with Run(queued.url, name, reward="stated", after="0123456789ab-7") as run:
+    file = tmp_path / "cursor"
+    with Run(queued.url, name, reward="stated", after="0123456789ab-7", cursor_file=file) as run:
         run.submit(sample(1), "a")
         with pytest.raises(CursorLost, match="no such cursor") as lost:
             next(run.finals())
+        assert lost.value.lost is None
         assert [one.uid for one in run.finals(lost.value.go_on, follow=False)] == ["a"]
-    scripted.answers = [
-        lambda handler, _: handler.send(
-            410, {"error": {"code": "RG_CURSOR_UNKNOWN", "message": "3 finals are gone; go on after 0123456789ab-12"}}
-        )
-    ]
+        told: list[CursorLost] = []
+        assert [one.uid for one in run.finals("0123456789ab-7", follow=False, on_lost=told.append)] == ["a"]
+        assert [one.go_on for one in told] == [lost.value.go_on]
+        assert [one.uid for one in run.finals("0123456789ab-7", follow=False, on_lost=lambda _: None)] == ["a"]
+        assert file.read_text() == run.cursor
+        pickled = pickle.loads(pickle.dumps(lost.value))
+        assert (pickled.go_on, pickled.lost) == (lost.value.go_on, None)
+    gone = {"code": "RG_CURSOR_UNKNOWN", "message": "3 finals are gone", "cursor": "0123456789ab-12", "lost": 3}
+    scripted.answers = [lambda handler, _: handler.send(410, {"error": gone})] * 2
     with Run(scripted.url, name) as run, pytest.raises(CursorLost) as named:
         next(run.finals("0123456789ab-9"))
-    assert named.value.go_on == "0123456789ab-12"
+    assert (named.value.go_on, named.value.lost) == ("0123456789ab-12", 3)
+    with Run(scripted.url, name) as run, pytest.raises(CursorLost):
+        next(run.finals("0123456789ab-12", on_lost=told.append))
+    assert len(told) == 1, "a gateway that knows no cursor at all is not asked again and again"
 
 
 def test_a_run_closes_without_a_word_whatever_is_under_way(queued: Queued, name: str) -> None:

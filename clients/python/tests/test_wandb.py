@@ -9,6 +9,7 @@ import pytest
 
 from reward_gateway_client import RewardGateway, Sample, wandb_log
 from reward_gateway_client.wandb_runs import write_runs
+from scripted import ScriptedServer, reset, results, status
 
 SAMPLES = [Sample(response="1"), Sample(response="0.5"), Sample(response="throw")]
 
@@ -50,6 +51,40 @@ def test_batches_of_a_step_count_together_and_a_failure_is_no_number(gateway_url
     scored(gateway_url, SAMPLES[:1])
     assert open_run.logged["reward_gateway/rows"] == 1
     assert open_run.logged["reward_gateway/invalid/share"] == 0
+
+
+def test_stalls_of_the_last_step_are_logged_by_cause_once_a_step(scripted: ScriptedServer, open_run: OpenRun) -> None:
+    shares = [
+        {"cause": "answer", "model": "a", "ms": 1500},
+        {"cause": "answer", "model": "b", "ms": 500},
+        {"cause": "hung", "model": "b", "ms": 250},
+    ]
+    stalls = {"run": "run-7", "steps": [{"step": 6, "ms": 2250, "shares": shares}, {"step": 5, "ms": 1, "shares": []}]}
+    scripted.answers = [results, lambda handler, _: handler.send(200, stalls), results]
+    with RewardGateway(scripted.url, reward="r", run="run-7") as gateway:
+        gateway.score(SAMPLES[:1])
+        gateway.score(SAMPLES[:1])
+        paths = [request["path"] for request in scripted.requests]
+        assert paths == ["/v1/score", "/v1/stalls?run=run-7", "/v1/score"]
+        prefix = "reward_gateway/stall_seconds"
+        told = {name.removeprefix(prefix): value for name, value in open_run.logged.items() if prefix in name}
+        causes = {"rule": 0, "line": 0, "answer": 2, "hung": 0.25, "sandbox": 0, "group": 0, "parked": 0, "gateway": 0}
+        assert told == {"": 2.25, "/step": 6, **{f"/{cause}": seconds for cause, seconds in causes.items()}}
+        open_run.step += 1
+        for answer in (status(404, "RG_NOT_FOUND"), reset, lambda handler, _: handler.send(200, ["no stalls"])):
+            scripted.answers = [results, answer]
+            assert gateway.score(SAMPLES[:1])[0].reward == 1
+            open_run.step += 1
+
+
+def test_the_gateway_tells_the_stalls_of_a_run(gateway_url: str, open_run: OpenRun) -> None:
+    with RewardGateway(gateway_url, reward="stated", run="stalled") as gateway:
+        for step in range(10):
+            # The gateway keeps eight steps open.
+            gateway.score(SAMPLES[:1], training_step=step)
+            open_run.step += 1
+    assert open_run.logged["reward_gateway/stall_seconds/step"] in range(3)
+    assert open_run.logged["reward_gateway/stall_seconds"] > 0
 
 
 def test_without_an_open_run_nothing_is_imported_or_logged(

@@ -41,7 +41,10 @@ export class RunClient {
     this.#io = io
   }
 
-  /** Sends a request until it is answered. Rejects with RG_INPUT_INVALID if the gateway refuses it, and if the command is stopped. */
+  /**
+   * Sends a request until it is answered; a batch of which no line was accepted is answered, too. Rejects with RG_INPUT_INVALID if the gateway
+   * refuses it, and if the command is stopped.
+   */
   async request(
     path: string,
     body?: string,
@@ -50,16 +53,23 @@ export class RunClient {
     let wasTold = false
     for (;;) {
       const reply = await this.#send(path, body)
-      if (typeof reply !== 'string' && reply.status < 400 && isRecord(reply.json))
-        return { ...reply.json, retryAfterMs: reply.retryAfterMs }
+      if (typeof reply !== 'string' && isRecord(reply.json)) {
+        const { status, json, retryAfterMs } = reply
+        if (status < 400 || Array.isArray(json.results)) return { ...json, retryAfterMs }
+      }
       const mayChange = typeof reply === 'string' || reply.status === 429 || reply.status === 503
       const told = typeof reply === 'string' ? reply : errorIn(reply.json, reply.status)
       if (!mayChange) throw new GatewayError('RG_INPUT_INVALID', told)
-      if (!wasTold) this.#io.stderr.write(`waiting: ${told}\n`)
+      if (!wasTold) this.tellWait(told)
       wasTold = true
       await this.wait(Math.max(wait, typeof reply === 'string' ? 0 : reply.retryAfterMs))
       wait = Math.min(pause.most, 2 * wait)
     }
+  }
+
+  /** Says why the command waits. */
+  tellWait(reason: string): void {
+    this.#io.stderr.write(`waiting: ${reason}\n`)
   }
 
   /** Rejects if the command is stopped. */

@@ -44,15 +44,18 @@ interface Counts {
 
 /** Sends lines until each was accepted or refused for good. */
 async function send(client: RunClient, lines: readonly string[], counts: Counts, io: Io): Promise<void> {
+  let wasTold = false
   for (let left = lines; left.length > 0; ) {
     const { results, retryAfterMs } = await client.request('/rollouts', left.join('\n'))
     const again: string[] = []
     for (const [index, result] of (Array.isArray(results) ? results : []).entries()) {
       const error = isRecord(result) && isRecord(result.error) ? result.error : null
       if (error === null) counts.accepted += 1
-      else if (error.code === 'RG_OVERLOADED' || error.code === 'RG_DISK_FAILED')
+      else if (error.status === 429 || error.status === 503) {
+        if (!wasTold) client.tellWait(String(error.message))
+        wasTold = true
         again.push(left[index] ?? '')
-      else if (counts.refused++ < mostShown) io.stderr.write(`refused: ${error.message}\n`)
+      } else if (counts.refused++ < mostShown) io.stderr.write(`refused: ${error.message}\n`)
     }
     left = again
     if (left.length > 0) await client.wait(Math.max(1000, retryAfterMs))

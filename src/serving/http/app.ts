@@ -18,7 +18,13 @@ import { checkKeys, KeyLimits } from './auth.ts'
 import { admitBodies, readBodies } from './body.ts'
 import { serveDocs } from './docs.ts'
 import { answerClientErrors, answerErrors, answerFrameworkError } from './errors.ts'
-import { addWaitTime, overheadMs, routePattern, traceRequests } from './request-context.ts'
+import {
+  addWaitTime,
+  overheadMs,
+  routePattern,
+  setSecurityHeaders,
+  traceRequests,
+} from './request-context.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
 import { inspectorRoutes } from './routes/inspector.ts'
@@ -27,7 +33,6 @@ import { rewardRoutes } from './routes/rewards.ts'
 import { runRoutes } from './routes/runs.ts'
 import { scoreRoutes } from './routes/score.ts'
 import { trainerRoutes } from './routes/trainers.ts'
-import { setSecurityHeaders } from './security-headers.ts'
 import { type ZodProvider, zodCompilers } from './validation.ts'
 
 /** Options of the HTTP server. */

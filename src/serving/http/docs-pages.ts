@@ -4,8 +4,8 @@ import Fastify, { type FastifyInstance, type FastifySchema, type RouteOptions } 
 import type { RouteScope } from './auth.ts'
 import { docsLook } from './docs-look.ts'
 import { answerErrors } from './errors.ts'
+import { setSecurityHeaders } from './request-context.ts'
 import { parameterExample, routeExamples } from './route-examples.ts'
-import { setSecurityHeaders } from './security-headers.ts'
 import { jsonSchemaOf, zodCompilers } from './validation.ts'
 
 /** The pages about these routes, generated from their zod schemas: /docs and /openapi.json. It runs none of the routes. */

@@ -5,7 +5,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { type ErrorCode, GatewayError } from '../../core/errors.ts'
 import { codeOf } from '../../core/system-error.ts'
 import { AskError } from '../../scoring/gateway/gateway.ts'
-import { apiHeaders } from './security-headers.ts'
+import { apiHeaders } from './request-context.ts'
 
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   400: 'RG_REQUEST_INVALID',
@@ -80,12 +80,29 @@ function messageOf(code: ErrorCode, message: string): string {
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, error: GatewayError): void {
+  void reply.send({ error: refuse(request, reply, error) })
+}
+
+/** An error whose `error` has further fields, by which a client can go on. */
+export class ErrorWithFields extends GatewayError {
+  readonly fields: Readonly<Record<string, string | number | null>>
+
+  constructor(code: ErrorCode, message: string, fields: ErrorWithFields['fields']) {
+    super(code, message)
+    this.fields = fields
+  }
+}
+
+/** Sets status and headers of a reply with an error, and returns the `error` of its body. */
+export function refuse(request: FastifyRequest, reply: FastifyReply, error: GatewayError): object {
   const { code, message, statusCode, problems } = error
   if (code === 'RG_INTERNAL')
     request.log.error({ reqId: request.id, err: error.cause ?? error }, 'request failed')
   else request.log.debug({ reqId: request.id, code }, 'request refused')
   setRetryAfter(reply, statusCode, error.retryAfterS)
-  void reply.code(statusCode).send({ error: { code, message, problems, request_id: request.id } })
+  reply.code(statusCode)
+  const fields = error instanceof ErrorWithFields ? error.fields : {}
+  return { code, message, problems, request_id: request.id, ...fields }
 }
 
 /** Sets Retry-After on 429 and 503; one second if nothing better is known. */

@@ -4,12 +4,15 @@ import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { RolloutQueue } from '../queue/queue.ts'
 import type { ReadFinal, ReadPartial } from '../queue/run-store.ts'
+import { ErrorWithFields } from './errors.ts'
 
 /** Characters of results that are read at once; one may be longer. */
 const mostChars = 4 * 1024 * 1024
 /** The same of a stream, which may stay open unread: thousands of them must fit into memory. */
 const streamed = { chars: 128 * 1024, events: 256 }
 const keepAliveMs = 15_000
+/** When a reader that found no place may ask again. */
+const readerRetryS = 5
 
 /** What a reader has: the numbers of the last final and of the last early result. */
 export interface Position {
@@ -39,6 +42,32 @@ export function finalText(cursor: string, { uid, attempt, at, state, result }: R
 function partialText(cursor: string, { uid, attempt, at, terms }: ReadPartial): string {
   const facts = { uid, attempt, state: 'partial', cursor, at: at / 1000 }
   return `${JSON.stringify(facts).slice(0, -1)},"terms":${terms}}`
+}
+
+/** Readers that wait for news of any run. Each holds a connection, and a stream also what its client has not read yet. */
+export class WaitingReaders {
+  readonly #most: () => number
+  #count = 0
+
+  constructor(most: () => number) {
+    this.#most = most
+  }
+
+  /** Call the returned function when it waits no more; a second call does nothing. Throws RG_OVERLOADED. */
+  enter(): () => void {
+    if (this.#count >= this.#most())
+      throw new GatewayError(
+        'RG_OVERLOADED',
+        `${this.#count} readers wait for rewards, and queue.max_readers is ${this.#most()}; read without wait_s, or later`,
+        { retryAfterS: readerRetryS },
+      )
+    this.#count += 1
+    let isHere = true
+    return () => {
+      if (isHere) this.#count -= 1
+      isHere = false
+    }
+  }
 }
 
 /** Reads one run, which may not exist yet. */
@@ -79,17 +108,24 @@ export class FinalReader {
     const final = Number(digits)
     const partial = Number(more ?? 0)
     if (store?.id !== id || final > store.last || partial > store.state.lastPartial)
-      throw new GatewayError(
-        'RG_CURSOR_UNKNOWN',
+      throw this.#unknown(
         `the run '${this.#run}' has no such cursor: it was removed, or its folder is an older copy; read it from the beginning`,
+        { final: store?.state.expired ?? 0, partial: more === undefined ? null : 0 },
+        null,
       )
     const { expired } = store.state
-    if (final < expired)
-      throw new GatewayError(
-        'RG_CURSOR_UNKNOWN',
-        `${expired - final} finals behind this cursor are older than queue.keep_s and gone; go on after ${cursorOf(id, { final: expired, partial: more === undefined ? null : partial })}`,
-      )
+    if (final < expired) {
+      const left = { final: expired, partial: more === undefined ? null : partial }
+      const lost = expired - final
+      const told = `${lost} finals behind this cursor are older than queue.keep_s and gone; go on after ${this.cursorAt(left)}`
+      throw this.#unknown(told, left, lost)
+    }
     return { final, partial: this.#hasPartials ? partial : none }
+  }
+
+  /** `left`: the oldest position that is known. `lost`: finals that nobody can read any more; null if nobody can say how many. */
+  #unknown(message: string, left: Position, lost: number | null): GatewayError {
+    return new ErrorWithFields('RG_CURSOR_UNKNOWN', message, { cursor: this.cursorAt(left), lost })
   }
 
   /** '' if the run does not exist yet. */

@@ -10,9 +10,8 @@ import type { RolloutQueue } from '../queue/queue.ts'
 import type { Pending } from '../queue/run-state.ts'
 import type { Submission } from '../queue/run-store.ts'
 
-const lineBody = rolloutBody.extend({
-  uid: z.string().regex(uidPattern, 'up to 200 visible ASCII characters'),
-})
+const namedLine = z.object({ uid: z.string().regex(uidPattern, 'up to 200 visible ASCII characters') })
+const lineBody = rolloutBody.extend(namedLine.shape)
 
 interface Line {
   /** From 1. */
@@ -25,25 +24,34 @@ interface LineParts {
   readonly stateOf: (state: string, pending: Pending | null) => string
 }
 
-/** What became of each line, in order. `retryAfterS`: some lines found no room. Rejects with the first error if no line was accepted. */
+interface SubmittedLines {
+  /** What became of each line, in order. */
+  readonly results: readonly object[]
+  /** Set if no line was accepted: an error that may pass, if any line has one. */
+  readonly refusal: GatewayError | undefined
+  /** Set if some lines found no room. */
+  readonly retryAfterS: number | undefined
+}
+
+/** Submits each line. */
 export async function submitLines(
   queue: RolloutQueue,
   run: string,
   lines: readonly Line[],
   { maxValues, stateOf }: LineParts,
-): Promise<{ readonly results: readonly object[]; readonly retryAfterS: number | undefined }> {
+): Promise<SubmittedLines> {
   const errors: GatewayError[] = []
   const refused = (line: Line, uid: string | null, error: GatewayError): object => {
     errors.push(error)
-    const { code, message } = error
-    return { line: line.number, uid, error: { code, message } }
+    const { code, message, statusCode: status } = error
+    return { line: line.number, uid, error: { code, message, status } }
   }
   const submitted: Promise<object>[] = []
   for (const line of lines) {
     const turn = turnFor(line.bytes.length) ?? turnForOne()
     if (turn !== null) await turn
     const read = await submissionIn(line.bytes, maxValues, queue.settings.deadline_s)
-    if (read instanceof GatewayError) submitted.push(Promise.resolve(refused(line, null, read)))
+    if ('error' in read) submitted.push(Promise.resolve(refused(line, read.uid, read.error)))
     else
       submitted.push(
         queue.submit(run, read).then(
@@ -56,31 +64,38 @@ export async function submitLines(
       )
   }
   const results = await Promise.all(submitted)
-  const [first] = errors
-  if (first && errors.length === lines.length) throw first
-  return { results, retryAfterS: errors.find(({ retryAfterS }) => retryAfterS !== undefined)?.retryAfterS }
+  const passing = errors.find(({ statusCode }) => statusCode === 429 || statusCode === 503)
+  const refusal = errors.length === lines.length ? (passing ?? errors[0]) : undefined
+  return { results, refusal, retryAfterS: passing?.retryAfterS }
 }
 
-async function submissionIn(
-  bytes: Buffer,
-  maxValues: number,
-  seconds: number,
-): Promise<Submission | GatewayError> {
+/** A line that is no rollout. `uid`: null if it cannot be read. */
+interface Unread {
+  readonly uid: string | null
+  readonly error: GatewayError
+}
+
+async function submissionIn(bytes: Buffer, maxValues: number, seconds: number): Promise<Submission | Unread> {
+  const invalid = (message: string, uid: string | null = null): Unread => ({
+    uid,
+    error: new GatewayError('RG_REQUEST_INVALID', message),
+  })
   let value: unknown
   try {
     value = (await parseJsonBytes(bytes, { ...noJsonLimits, maxValues })).value
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    const why = error instanceof JsonLimitError ? error.message : 'is not valid JSON'
-    return new GatewayError('RG_REQUEST_INVALID', `the line ${why}`)
+    return invalid(`the line ${error instanceof JsonLimitError ? error.message : 'is not valid JSON'}`)
   }
   const parsed = lineBody.safeParse(value)
   if (parsed.success) {
     const { uid, ...rollout } = parsed.data
     return submissionOf(uid, rollout, bytes, { seconds, now: Date.now() })
   }
+  const named = namedLine.safeParse(value)
+  const uid = named.success ? named.data.uid : null
   const [issue] = parsed.error.issues.flatMap(innermost)
-  if (!issue) return new GatewayError('RG_REQUEST_INVALID', 'the line is not a rollout')
+  if (!issue) return invalid('the line is not a rollout', uid)
   const { path, message } = fieldProblem(issue, value, Object.keys(lineBody.shape))
-  return new GatewayError('RG_REQUEST_INVALID', `${path || 'the line'}: ${message}`)
+  return invalid(`${path || 'the line'}: ${message}`, uid)
 }

@@ -8,6 +8,7 @@ import { type FileHandle, open, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { encodeFrame } from './frame.ts'
+import type { OpenFiles } from './open-files.ts'
 
 /** Where a record is. */
 export interface Place {
@@ -30,7 +31,8 @@ interface Waiting {
 
 /** The file that is written to. `number`: of its first record. */
 interface LogFile {
-  readonly handle: FileHandle
+  /** null while it is closed because others were used later. */
+  handle: FileHandle | null
   readonly segment: number
   readonly number: number
 }
@@ -47,6 +49,8 @@ export interface LogOptions {
   readonly opening: () => Readonly<Record<string, unknown>>
   /** Called after each commit with the error, or null. */
   readonly committed?: ((error: unknown, bytes: number, ms: number) => void) | undefined
+  /** Bounds the files that all logs hold open; absent: nobody does. */
+  readonly files?: OpenFiles | undefined
   /** Called when the files have become larger or, with a negative number, smaller. */
   readonly sized?: ((bytes: number) => void) | undefined
   readonly openFile?: typeof open
@@ -134,16 +138,13 @@ export class CommitLog {
     await this.#writing
     while (this.#waiting.length > 0 && (await this.#write()));
     for (const { reject } of this.#waiting.splice(0)) reject(new Error('the log is closed'))
-    await this.#file?.handle.close()
-    this.#file = null
+    await this.#endFile()
   }
 
   /** Ends the current file, so that it can be removed later. */
   async seal(): Promise<void> {
     await this.#writing
-    const file = this.#file
-    this.#file = null
-    await file?.handle.close()
+    await this.#endFile()
   }
 
   /** Removes a finished file. */
@@ -188,7 +189,7 @@ export class CommitLog {
     if (taken.length === 0) return true
     const began = clock.now()
     try {
-      const file = await this.#current()
+      const { file, handle } = await this.#current()
       const first = this.#number
       const pieces: Uint8Array[] = []
       const places: Place[] = []
@@ -202,8 +203,8 @@ export class CommitLog {
         if (rest.length > 0) pieces.push(rest)
         at += length
       }
-      await writeAll(file.handle, pieces, from)
-      await file.handle.datasync()
+      await writeAll(handle, pieces, from)
+      await handle.datasync()
       this.#number = first + taken.length
       this.#setSize(file.segment, at)
       if (at >= this.#options.segmentBytes) await this.#endFile()
@@ -222,9 +223,14 @@ export class CommitLog {
     }
   }
 
-  async #current(): Promise<LogFile> {
-    if (this.#file) return this.#file
-    const { folder, opening, openFile = open } = this.#options
+  async #current(): Promise<{ readonly file: LogFile; readonly handle: FileHandle }> {
+    const { folder, opening, openFile = open, files } = this.#options
+    files?.used(this, this.#rest)
+    if (this.#file) {
+      const path = join(folder, segmentName(this.#file.segment))
+      this.#file.handle ??= await openFile(path, constants.O_WRONLY)
+      return { file: this.#file, handle: this.#file.handle }
+    }
     const segment = this.#next
     const handle = await openFile(join(folder, segmentName(segment)), writeFlags, 0o640)
     this.#next += 1
@@ -236,7 +242,16 @@ export class CommitLog {
     await syncFolder(folder)
     this.#number += 1
     this.#setSize(segment, pieces[0].length)
-    return this.#file
+    return { file: this.#file, handle }
+  }
+
+  /** Closes the file until the next record, unless one waits. Whether it did. */
+  readonly #rest = (): boolean => {
+    if (this.#writing !== null || this.#waiting.length > 0 || this.#isClosed) return false
+    // What cannot be closed was synced before.
+    void this.#file?.handle?.close().catch(() => {})
+    if (this.#file) this.#file.handle = null
+    return true
   }
 
   /** null: the file has gone. */
@@ -251,7 +266,8 @@ export class CommitLog {
   async #endFile(): Promise<void> {
     const file = this.#file
     this.#file = null
-    await file?.handle.close()
+    this.#options.files?.closed(this)
+    await file?.handle?.close()
   }
 
   /** Ends a file whose last commit failed, and cuts off what that commit may have written. */
@@ -259,14 +275,15 @@ export class CommitLog {
     const file = this.#file
     this.#file = null
     if (!file) return
+    this.#options.files?.closed(this)
     const bytes = this.#sizes.get(file.segment) ?? 0
     try {
-      await file.handle.truncate(bytes)
-      await file.handle.datasync()
+      await file.handle?.truncate(bytes)
+      await file.handle?.datasync()
     } catch {
       // The next file says from which number on its records count.
     }
-    await file.handle.close().catch(() => {})
+    await file.handle?.close().catch(() => {})
     // A disk that is full for long must not fill a folder with files that hold only their first record.
     if (bytes > 0 && this.#number > file.number + 1) return
     try {

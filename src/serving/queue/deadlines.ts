@@ -13,6 +13,8 @@ export class Deadlines {
   readonly #ended: (store: RunStore, pending: Pending) => void
   /** Second of Unix time -> rollouts whose time ends in it. */
   readonly #seconds = new Map<number, Map<Pending, RunStore>>()
+  /** Where each rollout is in them. */
+  readonly #secondOf = new Map<Pending, number>()
   #last: number
   #cancel: () => void
 
@@ -25,17 +27,24 @@ export class Deadlines {
     this.#cancel = clock.after(tickMs, this.#tick)
   }
 
-  /** `at`: Unix time in milliseconds. */
-  add(store: RunStore, pending: Pending, at: number): void {
+  /** A rollout has one time: this one takes the place of an earlier call's. `at`: Unix time in milliseconds. */
+  set(store: RunStore, pending: Pending, at: number): void {
+    this.delete(pending)
     const second = Math.max(this.#last + 1, secondOf(at))
     const own = this.#seconds.get(second) ?? new Map<Pending, RunStore>()
     this.#seconds.set(second, own)
     own.set(pending, store)
+    this.#secondOf.set(pending, second)
   }
 
-  /** Forgets the rollout's deadline. */
+  /** Forgets the rollout. */
   delete(pending: Pending): void {
-    this.#seconds.get(secondOf(pending.head.deadline))?.delete(pending)
+    const second = this.#secondOf.get(pending)
+    if (second === undefined) return
+    this.#secondOf.delete(pending)
+    const own = this.#seconds.get(second)
+    own?.delete(pending)
+    if (own?.size === 0) this.#seconds.delete(second)
   }
 
   stop(): void {
@@ -56,9 +65,10 @@ export class Deadlines {
         : Array.from({ length: passed }, (_, k) => this.#last + 1 + k)
     this.#last = now
     for (const second of due) {
-      const own = this.#seconds.get(second)
+      const own = this.#seconds.get(second) ?? new Map<Pending, RunStore>()
       this.#seconds.delete(second)
-      for (const [pending, store] of own ?? []) if (!pending.isOver) this.#ended(store, pending)
+      for (const pending of own.keys()) this.#secondOf.delete(pending)
+      for (const [pending, store] of own) if (!pending.isOver) this.#ended(store, pending)
     }
   }
 }

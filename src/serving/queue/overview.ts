@@ -36,12 +36,16 @@ const groups = z
   )
   .describe(`Groups that are not complete, those that end first: at most ${shownGroups}.`)
 
-const stall = z
-  .object({
-    step: z.int().nullable(),
-    ms: z.number(),
-    shares: z.array(z.object({ cause: z.enum(stallCauses), model: z.string(), ms: z.number() })),
-  })
+/** A training step that is over. */
+export const stepStall = z.object({
+  step: z.int().nullable().describe('null: its requests named none.'),
+  ms: z.number().describe('From its last arrival to its last reward.'),
+  shares: z
+    .array(z.object({ cause: z.enum(stallCauses), model: z.string(), ms: z.number() }))
+    .describe('What its last reward waited for: docs/stalls.md.'),
+})
+
+const stall = stepStall
   .nullable()
   .describe(
     'The last training step that is over, and what its last reward waited for: docs/stalls.md. null: none yet.',

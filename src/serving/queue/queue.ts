@@ -13,6 +13,7 @@ import { nativeResultText } from '../../trainers/native-result.ts'
 import { syncFolder } from './commit-log.ts'
 import { EventRate } from './event-rate.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
+import { OpenFiles } from './open-files.ts'
 import { Room } from './room.ts'
 import { hasSeen, type Pending } from './run-state.ts'
 import { type Accepted, RunStore, type StoreOptions, type Submission } from './run-store.ts'
@@ -96,6 +97,7 @@ export class RolloutQueue {
   #isFailing = false
   #hasLost = false
   readonly #rate: EventRate
+  readonly #files = new OpenFiles()
   readonly #whenCreated = new Set<() => void>()
   /** Runs whose folders are being removed. */
   readonly #removing = new Map<string, Promise<void>>()
@@ -307,6 +309,7 @@ export class RolloutQueue {
       segmentBytes,
       keepMs: keep_s * 1000,
       room: this.room,
+      files: this.#files,
       committed: (error, bytes, ms) => {
         const isFailing = error !== null
         if (isFailing !== this.#isFailing) events?.disk?.(isFailing ? reasonOf(error) : null)

@@ -38,7 +38,7 @@ export class ReadyUnits {
 
 /** A queue whose first entry costs the same to take, however long it is. */
 class Fifo {
-  #units: Unit[] = []
+  #units: (Unit | undefined)[] = []
   #first = 0
 
   get isEmpty(): boolean {
@@ -51,6 +51,7 @@ class Fifo {
 
   shift(): Unit | undefined {
     const unit = this.#units[this.#first]
+    this.#units[this.#first] = undefined
     this.#first += 1
     if (this.#first * 2 > this.#units.length && this.#first > 64) {
       this.#units = this.#units.slice(this.#first)

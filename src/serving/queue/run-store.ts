@@ -9,6 +9,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { CommitLog, type Place, segmentName } from './commit-log.ts'
 import { Compaction } from './compaction.ts'
 import { EventRate } from './event-rate.ts'
+import type { OpenFiles } from './open-files.ts'
 import { type LogDamage, recoverRun } from './recover.ts'
 import type { Room } from './room.ts'
 import {
@@ -35,6 +36,8 @@ export interface StoreOptions {
   readonly committed?: (error: unknown, bytes: number, ms: number) => void
   /** Counts what the store holds; absent: nobody does. */
   readonly room?: Pick<Room, 'pendingChanged' | 'bytesChanged'> | undefined
+  /** Bounds the files that all stores hold open; absent: nobody does. */
+  readonly files?: OpenFiles
   readonly openFile?: typeof open
 }
 
@@ -115,10 +118,10 @@ export class RunStore {
     this.damage = damage
     this.tornBytes = tornBytes
     this.#options = options
-    this.#files = new SegmentFiles(folder)
+    this.#files = new SegmentFiles(folder, options.files)
     this.#given = state.last
     this.#givenPartials = state.lastPartial
-    const { clock, commitMs, segmentBytes, committed, room, openFile } = options
+    const { clock, commitMs, segmentBytes, committed, room, files, openFile } = options
     this.accepted = new EventRate(clock)
     this.finished = new EventRate(clock)
     const opening = () => ({
@@ -134,6 +137,7 @@ export class RunStore {
         opening,
         committed,
         sized: room?.bytesChanged,
+        files,
         ...(openFile && { openFile }),
       },
       sizes,

@@ -5,8 +5,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure, FailureKind, Outcome, Sample, Term, Unreadable } from '../../core/sample/sample.ts'
-import type { StallCause } from '../../core/stalls/request-times.ts'
-import type { RequestTimes } from '../../core/stalls/request-times.ts'
+import type { RequestTimes, StallCause } from '../../core/stalls/request-times.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { nativeResultText, nativeTermsText } from '../../trainers/native-result.ts'
 import { Deadlines } from './deadlines.ts'
@@ -73,6 +72,8 @@ export class Scheduler {
   readonly #deadlines: Deadlines
   readonly #jobs = new Map<Pending, Job>()
   readonly #running = new Set<Promise<void>>()
+  /** Those that get their finals without being scored. */
+  readonly #ending = new Set<Pending>()
   readonly #held = new Map<Pending, Buffer>()
   #heldBytes = 0
   #rows = 0
@@ -152,7 +153,7 @@ export class Scheduler {
 
   #enqueue(store: RunStore, pending: Pending): void {
     // Also where it comes back from a job that was aborted: the deadline may have passed while the engine was to end it.
-    this.#deadlines.add(store, pending, pending.head.deadline)
+    this.#deadlines.set(store, pending, pending.head.deadline)
     const { group, size, reward } = pending.head
     if (
       pending.damage !== null ||
@@ -172,7 +173,7 @@ export class Scheduler {
     }
     const { at, deadline } = pending.head
     // A group that may be smaller leaves half of the time for scoring it.
-    if (this.#plans.leastOf(reward) !== null) this.#deadlines.add(store, pending, at + (deadline - at) / 2)
+    if (this.#plans.leastOf(reward) !== null) this.#deadlines.set(store, pending, at + (deadline - at) / 2)
   }
 
   readonly #pump = (): void => {
@@ -191,7 +192,7 @@ export class Scheduler {
     if (this.#rows > 0 && this.#bytes >= mostRunningBytes) return false
     const unit = this.#ready.take()
     if (!unit) return false
-    const members = unit.members.filter(({ isOver }) => !isOver)
+    const members = unit.members.filter((pending) => !pending.isOver && !this.#ending.has(pending))
     // A member was replaced or cancelled while its group was in the queue.
     if (members.length < unit.members.length) for (const one of members) this.#enqueue(unit.store, one)
     else this.#start(unit)
@@ -337,10 +338,11 @@ export class Scheduler {
 
   /** The time of a rollout is over, or half of it if its group may be smaller. */
   readonly #endOne = (store: RunStore, pending: Pending): void => {
-    // The engine ends what is being scored.
-    if (this.#jobs.has(pending)) return
     const { deadline, reward } = pending.head
     const isOver = deadline <= this.#parts.wallClock()
+    if (!isOver) this.#deadlines.set(store, pending, deadline)
+    // The engine ends what is being scored.
+    if (this.#jobs.has(pending) || this.#ending.has(pending)) return
     if (!this.#groups.has(pending)) {
       if (isOver) void this.#end(store, [pending], tooLate)
       return
@@ -359,6 +361,7 @@ export class Scheduler {
   async #end(store: RunStore, members: readonly Pending[], failure: Failure): Promise<void> {
     const { reward, step, uid, attempt } = (members[0] as Pending).head
     let outcomes: readonly Outcome[]
+    for (const pending of members) this.#ending.add(pending)
     try {
       const scored = await this.#parts.gateway.score({
         reward,
@@ -374,6 +377,8 @@ export class Scheduler {
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'RG_CLOSING') return
       outcomes = members.map((pending) => unscored(pending, failure))
+    } finally {
+      for (const pending of members) this.#ending.delete(pending)
     }
     await Promise.all(members.map((pending, at) => this.#finish(store, pending, outcomes[at] as Outcome)))
   }

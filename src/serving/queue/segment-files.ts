@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Place, segmentName } from './commit-log.ts'
 import { readFrame } from './frame.ts'
+import type { OpenFiles } from './open-files.ts'
 
 /** A record as it is read again. */
 interface ReadRecord {
@@ -11,17 +12,19 @@ interface ReadRecord {
   readonly body: Buffer | null
 }
 
-/** Reads single records of a run's files, each of which is opened once. */
+/** Reads single records of a run's files, which stay open until others were used later. */
 export class SegmentFiles {
   readonly #folder: string
+  readonly #open: OpenFiles | undefined
   readonly #files = new Map<number, Promise<FileHandle>>()
 
-  constructor(folder: string) {
+  constructor(folder: string, open?: OpenFiles) {
     this.#folder = folder
+    this.#open = open
   }
 
   async record({ segment, at, length }: Place): Promise<ReadRecord> {
-    const file = await this.#open(segment)
+    const file = await this.#file(segment)
     const bytes = Buffer.allocUnsafeSlow(length)
     const { bytesRead } = await file.read(bytes, 0, length, at)
     const frame = bytesRead === length ? readFrame(bytes, 0) : null
@@ -36,6 +39,7 @@ export class SegmentFiles {
   async close(segment: number): Promise<void> {
     const file = this.#files.get(segment)
     this.#files.delete(segment)
+    if (file !== undefined) this.#open?.closed(file)
     await file?.then(
       (handle) => handle.close(),
       () => {},
@@ -46,13 +50,22 @@ export class SegmentFiles {
     for (const segment of [...this.#files.keys()]) await this.close(segment)
   }
 
-  #open(segment: number): Promise<FileHandle> {
+  #file(segment: number): Promise<FileHandle> {
     let file = this.#files.get(segment)
     if (!file) {
-      file = open(join(this.#folder, segmentName(segment)), 'r')
-      this.#files.set(segment, file)
-      file.catch(() => this.#files.delete(segment))
+      const opening = open(join(this.#folder, segmentName(segment)), 'r')
+      this.#files.set(segment, opening)
+      opening.catch(() => {
+        this.#open?.closed(opening)
+        if (this.#files.get(segment) === opening) this.#files.delete(segment)
+      })
+      file = opening
     }
+    // Closing waits for what is being read.
+    this.#open?.used(file, () => {
+      void this.close(segment).catch(() => {})
+      return true
+    })
     return file
   }
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { type Clock, systemClock } from '../../../src/core/clock.ts'
@@ -254,7 +255,40 @@ t.test('a batch: one bad line does not cost the others', async (t) => {
     ['a', 1],
     ['e', 0],
   ])
-  t.equal((await lines(['{}', 'x'])).status, 400, 'no line is accepted')
+})
+
+t.test('a batch of which no line was accepted says of each line why', async (t) => {
+  const { lines, app } = await worldOf(t, { max_rollouts: 1 }, async (seen) => {
+    await seen.closed
+    return undefined
+  })
+  const judged = (more: object = {}) => ({ reward: 'judged', sample: { response: 'x' }, ...more })
+  const bad = [{ uid: 'a', ...judged({ reward: 'rulde' }) }, '{"uid"', { uid: 'c', ...judged({ afer: 1 }) }]
+  const refused = await lines(bad)
+  t.equal(refused.status, 404)
+  t.match(refused.json, {
+    error: { code: 'RG_REWARD_UNKNOWN', message: /ruled/, problems: [], request_id: String },
+    results: [
+      { line: 1, uid: 'a', error: { code: 'RG_REWARD_UNKNOWN', message: /ruled/, status: 404 } },
+      { line: 2, uid: null, error: { code: 'RG_REQUEST_INVALID', message: /JSON/, status: 400 } },
+      { line: 3, uid: 'c', error: { code: 'RG_REQUEST_INVALID', message: /afer/, status: 400 } },
+    ],
+    credits: { rollouts: 1 },
+  })
+  t.equal((await lines([{ uid: 'first', ...judged() }])).status, 202)
+  const full = await lines([...bad, { uid: 'later', ...judged() }])
+  t.equal(full.status, 429, 'one of them may be accepted later')
+  t.ok(Number(full.headers['retry-after']) >= 1)
+  t.match(full.json.error, { code: 'RG_OVERLOADED' })
+  t.strictSame(
+    full.json.results.map((one: Reply['json']) => one.error.status),
+    [404, 400, 400, 429],
+  )
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const stdin = bad.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')
+  const sent = await runCommand(['submit', '-', '--url', url, '--run', 'a'], { stdin })
+  t.match(sent, { code: 1, stdout: '0 rollouts accepted, 3 refused\n' })
+  t.equal(sent.stderr.match(/^refused: /gm)?.length, 3)
 })
 
 t.test('other bytes replace an attempt, and its questions are cancelled', async (t) => {
@@ -356,6 +390,17 @@ t.test('a group waits for its answers, and ends by its deadline by name', async 
   const { status, json } = await put('8', { reward: 'ranked', sample: { response: 'x', group_id: 'g' } })
   t.equal(status, 400)
   t.match(json.error.message, /group_size/)
+})
+
+t.test('answers of a group that end together are ended once', async (t) => {
+  const folder = newFolder()
+  const { put, finals, app } = await worldOf(t, {}, judging, {}, {}, { record: { folder } })
+  const one = { reward: 'ranked', deadline_s: 1, sample: { response: 'x', group_id: 'g', group_size: 4 } }
+  await Promise.all(['1', '2', '3'].map((uid) => put(uid, one)))
+  await finals(3)
+  await app.close()
+  const kinds = (await recordsIn(folder)).map(({ failure }) => failure?.kind)
+  t.strictSame(kinds, Array(3).fill('group_incomplete'))
 })
 
 t.test('a group that is judged by its rubric is gathered on disk too', async (t) => {
@@ -470,6 +515,41 @@ t.test('cursors: not of this run, not of this gateway, expired', async (t) => {
   t.equal((await get('/v1/runs/a/rewards?afer=7')).status, 400)
 })
 
+t.test('a cursor that is not known is refused with the oldest one that is', async (t) => {
+  let ahead = 0
+  let maintain = () => {}
+  const clock: Clock = {
+    ...systemClock,
+    after(ms, fn) {
+      if (ms === 5000) maintain = fn
+      return systemClock.after(ms, fn)
+    },
+  }
+  const { put, finals, get } = await worldOf(t, { keep_s: 3600 }, judging, {
+    clock,
+    wallClock: () => Date.now() + ahead,
+  })
+  for (const uid of ['1', '2', '3']) await put(uid, rule('4'))
+  const [first] = await finals(3)
+  ahead = 3600_000
+  await put('4', rule('4'))
+  const [, , , fourth] = await finals(4)
+  ahead += 1000
+  maintain()
+  while ((await get('/v1/runs/a')).json.expired < 3) await new Promise(setImmediate)
+  const old = await get(`/v1/runs/a/rewards?after=${first.cursor}`)
+  t.equal(old.status, 410)
+  t.match(old.json.error, { code: 'RG_CURSOR_UNKNOWN', lost: 2, message: /2 finals/ })
+  const left = await get(`/v1/runs/a/rewards?after=${old.json.error.cursor}`)
+  t.match(left.json.results, [{ uid: '4', cursor: fourth.cursor }])
+  const early = await get(`/v1/runs/a/rewards?partials=true&after=${first.cursor}-0`)
+  t.equal(early.json.error.cursor, `${old.json.error.cursor}-0`)
+  const future = await get(`/v1/runs/a/rewards?after=${fourth.cursor.replace(/\d+$/, '99')}`)
+  t.match(future.json.error, { cursor: old.json.error.cursor, lost: null })
+  const none = await get(`/v1/runs/none/rewards?after=${first.cursor}`)
+  t.match([none.status, none.json.error], [410, { cursor: '', lost: null }])
+})
+
 t.test('a reader that waits gets the next final at once', async (t) => {
   const { put, get } = await worldOf(t)
   const early = get('/v1/runs/a/rewards?wait_s=60')
@@ -479,6 +559,33 @@ t.test('a reader that waits gets the next final at once', async (t) => {
   const later = get(`/v1/runs/a/rewards?wait_s=60&after=${json.cursor}`)
   await put('v', rule('4'))
   t.match((await later).json.results, [{ uid: 'v' }])
+})
+
+t.test('readers that wait are bounded, of all runs together: streams and long polls', async (t) => {
+  const { put, get, app } = await worldOf(t, { max_readers: 2 })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const gone = new AbortController()
+  const stream = async (signal?: AbortSignal) =>
+    fetch(`${url}/v1/runs/a/rewards`, {
+      headers: { accept: 'text/event-stream' },
+      ...(signal && { signal }),
+    })
+  t.equal((await stream(gone.signal)).status, 200)
+  const polled = get('/v1/runs/b/rewards?wait_s=60')
+  const full = await stream()
+  t.equal(full.status, 429)
+  t.ok(Number(full.headers.get('retry-after')) >= 1)
+  t.match(await full.json(), { error: { code: 'RG_OVERLOADED', message: /2 readers.*max_readers is 2/ } })
+  const second = await get('/v1/runs/c/rewards?wait_s=1')
+  t.match([second.status, second.json.error.code], [429, 'RG_OVERLOADED'])
+  t.equal((await get('/v1/runs/c/rewards')).status, 200, 'a reader that does not wait has its answer')
+  await put('u', rule('4'), 'b')
+  t.match((await polled).json.results, [{ uid: 'u' }])
+  t.equal((await get('/v1/runs/c/rewards?wait_s=0.01')).status, 200, 'a place is free again')
+  gone.abort()
+  const held = [new AbortController(), new AbortController()]
+  for (const one of held) while ((await stream(one.signal)).status !== 200) await pause(10)
+  for (const one of held) one.abort()
 })
 
 t.test('server-sent events: each final once, also over two connections', async (t) => {

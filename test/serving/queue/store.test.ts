@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -15,6 +16,8 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { Deadlines } from '../../../src/serving/queue/deadlines.ts'
 import { lockFolder } from '../../../src/serving/queue/folder-lock.ts'
 import { readFrame, scanFrames } from '../../../src/serving/queue/frame.ts'
+import { OpenFiles } from '../../../src/serving/queue/open-files.ts'
+import type { Pending } from '../../../src/serving/queue/run-state.ts'
 import type { ReadFinal, StoreOptions, Submission } from '../../../src/serving/queue/run-store.ts'
 import { RunStore } from '../../../src/serving/queue/run-store.ts'
 import { fakeClock } from '../../support/clock.ts'
@@ -414,6 +417,39 @@ t.test('a file of another run is refused by name, and nothing is lost', async (t
   await again.close()
 })
 
+t.test('many runs hold few files open, and each goes on in its own file', async (t) => {
+  const folders = Array.from({ length: 60 }, newFolder)
+  const files = new OpenFiles(8)
+  const stores = await Promise.all(folders.map((folder) => opened(folder, { files })))
+  const openFiles = () =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return folders.some((folder) => readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder))
+      } catch {
+        return false
+      }
+    }).length
+  for (const round of [1, 2, 3]) {
+    await Promise.all(stores.map((store) => store.submit(submission(`u${round}`, `text ${round}`))))
+    const read = await Promise.all(
+      stores.flatMap((store) => [...store.state.pending].map((pending) => store.bodyOf(pending))),
+    )
+    t.equal(read.length, 60 * round)
+    for (const store of stores) await store.keepAnswer([...store.state.pending][0] as Pending, 'k', '"a"')
+    // Closing a file takes a moment.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    if (process.platform === 'linux') t.ok(openFiles() <= 8, `${openFiles()} files are open`)
+  }
+  await Promise.all(stores.map(finishAll))
+  for (const store of stores) t.equal((await allFinals(store)).length, 3)
+  await Promise.all(stores.map((store) => store.close()))
+  for (const folder of folders) t.equal(readdirSync(folder).length, 1)
+  const again = await opened(folders[0] as string)
+  t.equal((await allFinals(again)).length, 3)
+  t.strictSame(again.damage, [])
+  await again.close()
+})
+
 t.test("a deadline is met, although the system's clock was set forward and back", async (t) => {
   const store = await opened(newFolder())
   await store.submit(submission('u', 'text', { deadline: 1_010_000 }))
@@ -427,7 +463,7 @@ t.test("a deadline is met, although the system's clock was set forward and back"
     () => now,
     (_, { head }) => ended.push(head.uid),
   )
-  deadlines.add(store, pending, 1_010_000)
+  deadlines.set(store, pending, 1_010_000)
   const advance = (ms: number) => {
     now += ms
     clock.advance(1000)
@@ -443,7 +479,7 @@ t.test("a deadline is met, although the system's clock was set forward and back"
   advance(1000)
   now += -3_600_000
   advance(1000)
-  deadlines.add(store, pending, now + 3000)
+  deadlines.set(store, pending, now + 3000)
   advance(5000)
   t.strictSame(ended, ['u', 'u'])
   deadlines.stop()

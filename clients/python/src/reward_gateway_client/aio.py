@@ -26,7 +26,7 @@ from .result import Result
 from .retry import Tries
 from .sample import SampleLike
 from .settings import api_key_or_env, reward_or_env, run_or_env, trust_env_or_env, url_or_env
-from .wandb_log import log_results
+from .wandb_log import log_results, log_stalls
 
 
 class AsyncRewardGateway:
@@ -99,7 +99,8 @@ class AsyncRewardGateway:
         exchanges = self._exchanges(samples, reward, training_step, stream=False)
         found = await self._scored(exchanges, self._tries(timeout_s))
         results = [result for _, result in sorted(found, key=lambda one: one[0])]
-        log_results(results)
+        if log_results(results):
+            await log_stalls(self._connections, self._run or "")
         return results
 
     async def stream(

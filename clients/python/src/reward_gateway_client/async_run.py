@@ -4,7 +4,7 @@ import asyncio
 import copy
 import json
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing, suppress
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,7 @@ from typing import Any
 
 from .connection import Connections
 from .cursor_file import read_cursor, write_cursor
-from .errors import GatewayRefused, RewardGatewayError, RolloutsRefused
+from .errors import CursorLost, GatewayRefused, RewardGatewayError, RolloutsRefused
 from .exchange import MAX_BODY_BYTES, not_a_gateway
 from .final_reader import FinalReader
 from .final_waits import FinalWaits
@@ -23,7 +23,7 @@ from .sample import SampleLike
 from .settings import api_key_or_env, named_run_or_env, reward_or_env, trust_env_or_env, url_or_env
 from .submission import Line, grouped, line_of, run_name
 from .submitter import Submitter
-from .wandb_log import log_results
+from .wandb_log import log_results, log_stalls
 
 _ABANDON_S = 0.05
 _OF_THE_LOOP = ("_reader", "_submitter", "_waits", "_abandoned", "_cancelling", "_cancels")
@@ -158,15 +158,29 @@ class AsyncRun:
         return [one for one in results if isinstance(one, Accepted)]
 
     async def finals(
-        self, after: str | None = None, *, follow: bool = True, wait_s: float = 30.0
+        self,
+        after: str | None = None,
+        *,
+        follow: bool = True,
+        wait_s: float = 30.0,
+        on_lost: Callable[[CursorLost], object] | None = None,
     ) -> AsyncGenerator[Final, None]:
         """Yields each final of the run once, in order of completion, from the cursor on. Goes on over restarts of the
-        gateway. Without `follow`, ends once no rollout is unfinished. Raises CursorLost if finals behind the cursor are
-        gone, and GatewayUnreachable. One loop at a time."""
+        gateway. Without `follow`, ends once no rollout is unfinished. Raises GatewayUnreachable, and CursorLost if
+        finals behind the cursor are gone; with `on_lost`, calls that with the error instead and goes on with what is
+        left. One loop at a time."""
         at = self.cursor if after is None else after
         waits = follow
         while True:
-            page = await self._reader.page(at, min(wait_s, 60.0) if waits else 0)
+            try:
+                page = await self._reader.page(at, min(wait_s, 60.0) if waits else 0)
+            except CursorLost as lost:
+                if on_lost is None or at == lost.go_on:
+                    raise
+                on_lost(lost)
+                at = lost.go_on
+                self._passed(at)
+                continue
             for row in page.rows:
                 final = Final.read(row)
                 yield final
@@ -201,7 +215,8 @@ class AsyncRun:
             async with aclosing(found) as stream:
                 ready = {index: result async for index, result in stream}
             results = [ready[index] for index in range(len(rows))]
-        log_results(results)
+        if log_results(results):
+            await log_stalls(self._connections, self.run)
         return results
 
     async def stream(

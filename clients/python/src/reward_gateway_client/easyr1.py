@@ -43,8 +43,12 @@ def _sample(row: Mapping[str, Any]) -> Sample:
     them."""
     carried = _object(row["ground_truth"])
     if "ground_truth" not in carried:
-        return {"response": row["response"], "ground_truth": row["ground_truth"]}
-    return sample_of(carried.pop("prompt", ""), row["response"], carried, "ground_truth")
+        sample: Sample = {"response": row["response"], "ground_truth": row["ground_truth"]}
+    else:
+        sample = sample_of(carried.pop("prompt", ""), row["response"], carried, "ground_truth")
+    if "response_length" in row:
+        sample["tokens"] = {"response": row["response_length"]}
+    return sample
 
 
 def _object(text: Any) -> dict[str, Any]:

@@ -66,7 +66,10 @@ class RolloutLost(RewardGatewayError):
 
 
 class CursorLost(GatewayRefused):
-    """The gateway does not have all finals behind the cursor any more. `go_on` is the cursor of what it has; '' is the
-    beginning of the run."""
+    """The gateway does not have all finals behind the cursor any more."""
 
     go_on: str = ""
+    """The oldest cursor that it knows; '' is the beginning of the run."""
+    lost: int | None = None
+    """How many finals nobody can read any more. None if the gateway does not know: it no longer has the run, or has an
+    older copy of it."""

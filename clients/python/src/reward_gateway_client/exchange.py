@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from .errors import GatewayRefused
+from .errors import CursorLost, GatewayRefused
 from .images import columns_of, handle_of, is_image, with_files, with_media
 from .plain import plain, to_json
 from .result import Result
@@ -249,6 +249,8 @@ def refusal(status: int, content: bytes) -> GatewayRefused:
         error = json.loads(content)["error"]
         problems = error.get("problems", [])
         places = "".join(f"\n  {problem['path']}: {problem['message']}" for problem in problems)
+        if error["code"] == "RG_CURSOR_UNKNOWN":
+            return cursor_lost(error, status)
         return GatewayRefused(
             f"{error['code']}: {error['message']}{places}",
             status=status,
@@ -258,6 +260,17 @@ def refusal(status: int, content: bytes) -> GatewayRefused:
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return not_a_gateway(content, status)
+
+
+def cursor_lost(error: Mapping[str, Any], status: int) -> CursorLost:
+    refused = CursorLost(
+        f"{error['code']}: {error['message']}",
+        status=status,
+        code=error["code"],
+        request_id=error.get("request_id"),
+    )
+    refused.go_on, refused.lost = str(error["cursor"]), error["lost"]
+    return refused
 
 
 def not_a_gateway(content: bytes, status: int = 200) -> GatewayRefused:

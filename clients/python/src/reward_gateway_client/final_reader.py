@@ -1,19 +1,17 @@
 """Reads the finals of a run, and what the gateway knows of it, over restarts and broken connections."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from .connection import Connections
-from .errors import CursorLost, GatewayRefused
+from .errors import GatewayRefused
 from .exchange import not_a_gateway
 from .finals import FINAL_STATES, Final, RunStatus
 from .retry import Tries
 
-_GO_ON = re.compile(r"go on after ([0-9a-f]{12}-\d+)")
 _LIMIT = 1000
 _SLACK_S = 30.0
 """How much longer than asked a reply may take before the gateway counts as away."""
@@ -45,15 +43,7 @@ class FinalReader:
     async def page(self, after: str, wait_s: float) -> Page:
         """The next finals; none if none comes within `wait_s`. Raises CursorLost."""
         query = urlencode({"wait_s": f"{wait_s:g}", "limit": _LIMIT, **({"after": after} if after else {})})
-        try:
-            content = await self.ask("GET", f"/rewards?{query}", wait_s=wait_s)
-        except GatewayRefused as refused:
-            if refused.code != "RG_CURSOR_UNKNOWN":
-                raise
-            lost = CursorLost(str(refused), status=refused.status, code=refused.code, request_id=refused.request_id)
-            named = _GO_ON.search(str(refused))
-            lost.go_on = named[1] if named else ""
-            raise lost from None
+        content = await self.ask("GET", f"/rewards?{query}", wait_s=wait_s)
         try:
             reply = json.loads(content)
             return Page(reply["results"], reply["cursor"], reply["unfinished"])

@@ -3,11 +3,12 @@
 import copy
 import os
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
 from .async_run import AsyncRun
+from .errors import CursorLost
 from .exchange import MAX_BODY_BYTES
 from .finals import Accepted, Credits, Final, RunStatus
 from .loop_thread import LoopThread
@@ -125,9 +126,16 @@ class Run:
             )
         )
 
-    def finals(self, after: str | None = None, *, follow: bool = True, wait_s: float = 30.0) -> Iterator[Final]:
-        """Like AsyncRun.finals."""
-        return self._thread.each(self._run.finals(after, follow=follow, wait_s=wait_s))
+    def finals(
+        self,
+        after: str | None = None,
+        *,
+        follow: bool = True,
+        wait_s: float = 30.0,
+        on_lost: Callable[[CursorLost], object] | None = None,
+    ) -> Iterator[Final]:
+        """Like AsyncRun.finals. `on_lost` is called in the thread of the client."""
+        return self._thread.each(self._run.finals(after, follow=follow, wait_s=wait_s, on_lost=on_lost))
 
     def score(
         self,

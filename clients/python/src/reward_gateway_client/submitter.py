@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .connection import PASSING, Connections
@@ -20,13 +20,6 @@ _POSTS = 2
 """Requests that are under way at once."""
 _POST_S = 60.0
 """The longest time for one request. Sending it again is safe."""
-_PER_LINE = {
-    "RG_REQUEST_INVALID": 400,
-    "RG_REWARD_UNKNOWN": 404,
-    "RG_ATTEMPT_CONFLICT": 409,
-    "RG_REQUEST_TOO_LARGE": 413,
-}
-"""Codes that another line of a request may not have, with their statuses."""
 
 
 class _Waiting:
@@ -137,8 +130,9 @@ class Submitter:
             async with self._connections.ask("POST", self._path, _POST_S, headers=_HEADERS, body=body) as response:
                 content: bytes = await response.read()
                 retry_after = response.headers.get("retry-after")
-                if response.status == 202:
-                    self._settle(batch, content, retry_after)
+                told = _told(response.status, content)
+                if told is not None:
+                    self._settle(batch, told, content, retry_after)
                     return
                 failure = refusal(response.status, content)
         except PASSING as error:
@@ -152,17 +146,17 @@ class Submitter:
             for waiting in batch:
                 waiting.fail(_closed())
             raise
-        if len(batch) > 1 and isinstance(failure, GatewayRefused) and failure.code in _PER_LINE:
-            # It is the first line's error, and no line was accepted: the others may have errors that pass.
-            half = len(batch) // 2
-            await self._post(batch[:half])
-            await self._post(batch[half:])
+        if len(batch) > 1 and isinstance(failure, GatewayRefused) and failure.status == 413:
+            # The gateway's limit for a request is lower than this client's.
+            self._max_bytes = min(self._max_bytes, len(body) // 2)
+            self._lines.extendleft(reversed(batch))
             return
         self._again([(waiting, failure) for waiting in batch], retry_after)
 
-    def _settle(self, batch: Sequence[_Waiting], content: bytes, retry_after: str | None) -> None:
+    def _settle(
+        self, batch: Sequence[_Waiting], reply: Mapping[str, Any], content: bytes, retry_after: str | None
+    ) -> None:
         try:
-            reply: dict[str, Any] = json.loads(content)
             results = reply["results"]
             self.credits = Credits(rollouts=reply["credits"]["rollouts"], bytes=reply["credits"]["bytes"])
             if len(results) != len(batch):
@@ -170,15 +164,13 @@ class Submitter:
             failed: list[tuple[_Waiting, Exception]] = []
             for waiting, one in zip(batch, results, strict=True):
                 if "error" in one:
-                    code = one["error"]["code"]
-                    refused = GatewayRefused(
-                        f"{code}: {one['error']['message']}", status=_PER_LINE.get(code, 503), code=code
-                    )
-                    failed.append((waiting, refused))
+                    error = one["error"]
+                    message = f"{error['code']}: {error['message']}"
+                    failed.append((waiting, GatewayRefused(message, status=int(error["status"]), code=error["code"])))
                 elif not waiting.answer.done():
                     waiting.answer.set_result(Accepted(one["uid"], one["attempt"], one["state"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise not_a_gateway(content, 202) from error
+            raise not_a_gateway(content) from error
         if failed:
             self._again(failed, retry_after)
 
@@ -196,6 +188,19 @@ class Submitter:
         if longest > 0:
             self._resumes_at = max(self._resumes_at, asyncio.get_running_loop().time() + longest)
             self._start()
+
+
+def _told(status: int, content: bytes) -> "Mapping[str, Any] | None":
+    """A reply that says of each line what became of it. A gateway that accepted none answers with an error, too."""
+    try:
+        reply = json.loads(content)
+    except ValueError:
+        reply = None
+    if isinstance(reply, dict) and "results" in reply:
+        return reply
+    if status == 202:
+        raise not_a_gateway(content, status)
+    return None
 
 
 def _closed() -> ClientUnusable:

@@ -3,8 +3,11 @@
 import asyncio
 import re
 import warnings
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from inspect import isawaitable
+from types import MethodType
 from typing import Any
 
 from .result import Result
@@ -20,6 +23,14 @@ _NO_TRUTH = (
 _FIRST_ASYNC = (0, 27)
 """Earlier versions take the coroutine of an async function for its rewards."""
 
+_BESIDE = (
+    "{count} of this batch have no reward, and TRL trains them with what {others} gives: pass such functions to"
+    " gateway_rewards(beside=[...])"
+)
+
+_MOST_OPEN = 64
+"""Batches that are kept for functions that have not asked yet. One that was pickled alone would never be read whole."""
+
 RewardFunction = Callable[..., Awaitable[list[float | None]]]
 
 
@@ -31,6 +42,7 @@ def gateway_rewards(
     api_key: str | None = None,
     truth: str | None = None,
     end_tokens: Collection[int] = (),
+    beside: Sequence[Callable[..., Any]] = (),
     timeout_s: float = 600.0,
 ) -> list[RewardFunction]:
     """Returns one function per name, for `GRPOTrainer(reward_funcs=...)`. A batch needs one HTTP call, for any number
@@ -42,10 +54,26 @@ def gateway_rewards(
     `answer`, ...). With `end_tokens`, such as `(tokenizer.eos_token_id,)`, an answer that ends with none of them is
     sent as truncated. The share of samples without a reward is logged as `gateway/invalid`. Raises ImportError if the
     installed TRL is below 0.27, which cannot call async functions.
+
+    `beside`: reward functions of your own, or of another `gateway_rewards`. They follow in the list, and give None too
+    where the gateway has no reward: TRL adds up what its functions give, and would train with theirs alone.
     """
     _require_async_functions()
-    batches = _Batches(url_or_env(url), api_key, reward_or_env(reward), truth, end_tokens, timeout_s, len(names))
-    return [_function(name, batches, logs=index == 0) for index, name in enumerate(names)]
+    own = {_name_of(function): function for function in beside}
+    if len(own) < len(beside) or not own.keys().isdisjoint(names):
+        raise ValueError(f"the names of reward functions must differ: {', '.join([*names, *map(_name_of, beside)])}")
+    readers = len(names) + len(own)
+    batches = _Batches(url_or_env(url), api_key, reward_or_env(reward), truth, end_tokens, timeout_s, readers)
+    functions = _Functions(batches, names, own)
+    return [getattr(functions, name) for name in (*names, *own)]
+
+
+def _name_of(function: Any) -> str:
+    if not callable(function) or hasattr(function, "forward"):
+        raise TypeError("beside takes functions: TRL asks reward models itself")
+    while isinstance(function, partial):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _require_async_functions() -> None:
@@ -58,15 +86,62 @@ def _require_async_functions() -> None:
         raise ImportError(f"TRL {installed} cannot call async reward functions: install trl>=0.27")
 
 
-def _function(name: str, batches: "_Batches", *, logs: bool) -> RewardFunction:
-    async def score(prompts: Any, completions: Any, log_metric: Any = None, **columns: Any) -> list[float | None]:
-        results = await batches.results(prompts, completions, columns)
-        if logs and log_metric is not None and results:
-            log_metric("gateway/invalid", sum(not result.valid for result in results) / len(results))
+class _Functions:
+    """The functions are methods of this, by name. TRL's asynchronous GRPO sends them to another process, which a
+    closure cannot follow: pickle asks a method's object for its name."""
+
+    def __init__(self, batches: "_Batches", names: Sequence[str], own: Mapping[str, Callable[..., Any]]) -> None:
+        self._batches = batches
+        self._first = next(iter(names), None)
+        self._own = dict(own)
+        self._has_warned = False
+
+    def __getattr__(self, name: str) -> RewardFunction:
+        if name.startswith("__") or name in ("_batches", "_first", "_own", "_has_warned"):
+            raise AttributeError(name)
+
+        async def term(self: _Functions, prompts: Any, completions: Any, **columns: Any) -> list[float | None]:
+            return await self._score(name, prompts, completions, **columns)
+
+        async def own(self: _Functions, prompts: Any, completions: Any, **columns: Any) -> list[float | None]:
+            return await self._beside(self._own[name], prompts, completions, columns)
+
+        function = own if name in self._own else term
+        function.__name__ = function.__qualname__ = name
+        return MethodType(function, self)
+
+    async def _score(
+        self, name: str, prompts: Any, completions: Any, log_metric: Any = None, **columns: Any
+    ) -> list[float | None]:
+        results = await self._batches.results(prompts, completions, columns)
+        if name == self._first and log_metric is not None and results:
+            invalid = sum(not result.valid for result in results)
+            log_metric("gateway/invalid", invalid / len(results))
+            if invalid:
+                self._warn(invalid, getattr(log_metric, "__self__", None))
         return [result.score(name) for result in results]
 
-    score.__name__ = score.__qualname__ = name
-    return score
+    async def _beside(
+        self, function: Callable[..., Any], prompts: Any, completions: Any, columns: dict[str, Any]
+    ) -> list[float | None]:
+        async def called() -> Sequence[float | None]:
+            given: Any = await asyncio.to_thread(function, prompts=prompts, completions=completions, **columns)
+            rewards: Sequence[float | None] = await given if isawaitable(given) else given
+            return rewards
+
+        results, given = await asyncio.gather(self._batches.results(prompts, completions, dict(columns)), called())
+        if len(given) != len(results):
+            return list(given)  # TRL says what is wrong
+        return [value if result.valid else None for result, value in zip(results, given, strict=True)]
+
+    def _warn(self, invalid: int, trainer: Any) -> None:
+        """`trainer`: whose method `log_metric` is; None where it is none."""
+        functions = getattr(trainer, "reward_funcs", None) or ()
+        others = [function for function in functions if getattr(function, "__self__", None) is not self]
+        if others and not self._has_warned:
+            self._has_warned = True
+            names = ", ".join(getattr(other, "__name__", type(other).__name__) for other in others)
+            warnings.warn(_BESIDE.format(count=invalid, others=names), stacklevel=1)
 
 
 class _Batches:
@@ -82,6 +157,7 @@ class _Batches:
         timeout_s: float,
         readers: int,
     ) -> None:
+        self._settings = (url, api_key, reward, truth, end_tokens, timeout_s, readers)
         self._url = url
         self._api_key = api_key
         self._reward = reward
@@ -93,10 +169,15 @@ class _Batches:
         # Holds the list itself, because the id of a freed list may be reused.
         self._open: dict[int, tuple[Any, asyncio.Task[list[Result]], int]] = {}
 
+    def __reduce__(self) -> Any:
+        return _Batches, self._settings
+
     async def results(self, prompts: Any, completions: Any, columns: dict[str, Any]) -> list[Result]:
         key = id(completions)
         _, task, readers = self._open.pop(key, (None, None, self._readers))
         if task is None:
+            if len(self._open) >= _MOST_OPEN:
+                self._open = {other: kept for other, kept in self._open.items() if not kept[1].done()}
             task = asyncio.ensure_future(self._score(prompts, completions, columns))
         if readers > 1:
             self._open[key] = (completions, task, readers - 1)

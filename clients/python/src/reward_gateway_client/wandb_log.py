@@ -4,15 +4,21 @@ Nothing happens unless the trainer imported wandb in this process and opened a r
 trainer's own next log (`commit=False`), so its steps stay as they are. REWARD_GATEWAY_WANDB=0 switches it off.
 """
 
+import json
 import math
 import os
 import sys
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
+from .connection import Connections
 from .result import Result
+
+CAUSES = ("rule", "line", "answer", "hung", "sandbox", "group", "parked", "gateway")
+"""What the last reward of a step waits for: docs/stalls.md of the gateway."""
 
 
 class StepFigures:
@@ -60,15 +66,24 @@ class StepFigures:
 
 _lock = threading.Lock()
 _open: tuple["weakref.ref[Any]", int, StepFigures] | None = None
+_asked: tuple["weakref.ref[Any]", int, str] | None = None
+"""The step of the open run in which the stalls of a run were asked for."""
+_STALLS_S = 1.0
+"""The longest that asking for stalls may take, once in each step."""
+
+
+def _open_run() -> Any:
+    """The run that the trainer has open; None if there is none, or it is not to be logged to."""
+    if os.environ.get("REWARD_GATEWAY_WANDB", "1").strip().lower() in ("0", "false", "no", "off"):
+        return None
+    return getattr(sys.modules.get("wandb"), "run", None)
 
 
 def log_results(results: Sequence[Result]) -> bool:
     """Adds results to the figures of the open run's current step, and says whether there is such a run. Several batches
     of one step count together. It never raises: a log must not cost a reward."""
     global _open
-    if not results or os.environ.get("REWARD_GATEWAY_WANDB", "1").strip().lower() in ("0", "false", "no", "off"):
-        return False
-    run: Any = getattr(sys.modules.get("wandb"), "run", None)
+    run: Any = _open_run() if results else None
     if run is None:
         return False
     try:
@@ -81,3 +96,35 @@ def log_results(results: Sequence[Result]) -> bool:
     except Exception:
         return False
     return True
+
+
+async def log_stalls(connections: Connections, name: str) -> None:
+    """Adds what the last reward of the last training step waited for, in seconds by cause, to the open run: once in
+    each of its steps. `name` is that of the gateway's run. It never raises."""
+    global _asked
+    run = _open_run()
+    if run is None:
+        return
+    try:
+        asked = (weakref.ref(run), int(run.step), name)
+        with _lock:
+            if _asked == asked:
+                return
+            _asked = asked
+        async with connections.ask("GET", f"/v1/stalls?{urlencode({'run': name})}", _STALLS_S) as response:
+            if response.status != 200:
+                return
+            steps = json.loads(await response.read())["steps"]
+        if steps:
+            run.log(stall_figures(steps[0]), commit=False)
+    except Exception:
+        return
+
+
+def stall_figures(stall: Mapping[str, Any], prefix: str = "reward_gateway/stall_seconds") -> dict[str, float]:
+    """Causes that took no time are 0, so that a line in a chart does not stay where it was."""
+    seconds = dict.fromkeys(CAUSES, 0.0)
+    for share in stall["shares"]:
+        seconds[share["cause"]] = seconds.get(share["cause"], 0.0) + share["ms"] / 1000
+    named = {f"{prefix}/{cause}": value for cause, value in seconds.items()}
+    return {**named, prefix: stall["ms"] / 1000, **({} if stall["step"] is None else {f"{prefix}/step": stall["step"]})}

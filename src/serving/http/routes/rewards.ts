@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { hideSecrets, withoutSecrets } from '../../../core/secrets.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
+import { stepStall } from '../../queue/overview.ts'
 import { runStats, statsOf } from '../../telemetry/monitors/run-stats.ts'
 import type { ZodApp } from '../validation.ts'
 
@@ -48,6 +49,34 @@ export function rewardRoutes(app: ZodApp, gateway: ObservedGateway): void {
         runs: gateway.runs(name).map(statsOf),
         suspects: [...gateway.suspects(name)],
       }
+    },
+  )
+  app.get(
+    '/v1/stalls',
+    {
+      schema: {
+        tags,
+        summary: 'Get what the last reward of each training step of a run waited for',
+        querystring: z.strictObject({
+          run: z
+            .string()
+            .max(4096)
+            .default('')
+            .describe('As the requests name it. Default: those that name none.'),
+        }),
+        response: {
+          200: z.object({
+            run: z.string(),
+            steps: z.array(stepStall).describe('Steps that are over, the newest first: at most 20.'),
+          }),
+        },
+      },
+      // Trainers log it.
+      config: { scope: 'score' },
+    },
+    async ({ query: { run } }) => {
+      const steps = gateway.stalls().find((one) => one.run === run)?.steps ?? []
+      return { run, steps: steps.map((stall) => ({ ...stall, shares: [...stall.shares] })) }
     },
   )
   app.get(

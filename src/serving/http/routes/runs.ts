@@ -9,6 +9,7 @@ import type { Pending } from '../../queue/run-state.ts'
 import type { RunStore } from '../../queue/run-store.ts'
 import { grants, type KeyLimits } from '../auth.ts'
 import { sentBytesOf } from '../body.ts'
+import { refuse } from '../errors.ts'
 import { replyBody } from '../reply-body.ts'
 import { onDisconnect } from '../request-context.ts'
 import {
@@ -20,6 +21,7 @@ import {
   type News,
   type Position,
   partialTexts,
+  WaitingReaders,
 } from '../run-finals.ts'
 import { submitLines } from '../run-lines.ts'
 import type { ZodApp } from '../validation.ts'
@@ -93,6 +95,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
   }
   const tags = ['runs']
   const config = { scope: 'score' } as const
+  const readers = new WaitingReaders(() => queue.settings.max_readers)
   const facts = (rollout: object) => ({ ...rollout, credits: queue.room.credits })
   app.put(
     '/v1/runs/:run/rollouts/:uid',
@@ -133,15 +136,14 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
         )
       const lines = linesOf(sentBytesOf(request), gateway.settings.limits.max_samples)
       limits.takeSamples(request, reply, lines.length)
-      const { results, retryAfterS } = await submitLines(queue, request.params.run, lines, {
+      const { results, refusal, retryAfterS } = await submitLines(queue, request.params.run, lines, {
         maxValues: gateway.settings.limits.max_row_values,
         stateOf: (state, pending) => stateOf(queue, state, pending),
       })
+      reply.code(202).type('application/json; charset=utf-8')
       if (retryAfterS !== undefined) reply.header('retry-after', String(retryAfterS))
-      return reply
-        .code(202)
-        .type('application/json; charset=utf-8')
-        .send(replyBody(batchPieces(results, queue.room.credits)))
+      const error = refusal && refuse(request, reply, refusal)
+      return reply.send(replyBody(batchPieces(results, queue.room.credits, error)))
     },
   )
   app.get(
@@ -164,11 +166,15 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
         const last = request.headers['last-event-id']
         const from = reader.read(typeof last === 'string' && last !== '' ? last : after)
         const mayRead = () => grants(request, gateway.keys, 'score')
+        const leave = readers.enter()
+        if (reply.raw.destroyed) leave()
+        else reply.raw.once('close', leave)
         reply.header('cache-control', 'no-store')
         return reply.type(events).send(finalEvents(reader, from, mayRead))
       }
       const from = reader.read(after)
-      const news = await reader.next(from, limit, wait_s * 1000)
+      const leave = wait_s > 0 ? readers.enter() : () => {}
+      const news = await reader.next(from, limit, wait_s * 1000).finally(leave)
       const cursor = reader.cursorAt(news.position)
       const pending = queue.runs.get(request.params.run)?.state.pending.size ?? 0
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
@@ -278,8 +284,13 @@ function linesOf(
   return lines
 }
 
-function* batchPieces(results: readonly object[], credits: object): Generator<string> {
-  let before = '{"results":['
+/** `error`: no line was accepted. */
+function* batchPieces(
+  results: readonly object[],
+  credits: object,
+  error: object | undefined,
+): Generator<string> {
+  let before = error ? `{"error":${JSON.stringify(error)},"results":[` : '{"results":['
   for (const result of results) {
     yield before + JSON.stringify(result)
     before = ','
