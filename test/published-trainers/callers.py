@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from published import absent, cloned, empty, published
+from published import absent, empty, published
 
 QUESTION, ANSWER = "2+2?", "4"
 PROMPT = [{"role": "user", "content": QUESTION}]
@@ -64,42 +64,28 @@ def openrlhf() -> Call:
     return call
 
 
-def _rm_hub(name: str) -> Call:
-    cloned(name)
-    absent("sglang", "megatron")
-    rm_hub = importlib.import_module(f"{name}.rollout.rm_hub")
-    sample_type = importlib.import_module(f"{name}.utils.types").Sample
-
-    def call(url: str, reward: str, truth: str | None, said: str, path: str | None = None) -> Any:
-        args = SimpleNamespace(rm_url=f"{url}/wire/slime/{reward}", rm_type="remote_rm", custom_rm_path=path)
-        if path:
-            environment(url, reward)
-            args.rm_url = None
-
-        async def one() -> Any:
-            try:
-                return await rm_hub.async_rm(args, sample_type(prompt=PROMPT, response=said, label=truth))
-            finally:
-                session = getattr(rm_hub, "_shared_session", None)
-                if session:
-                    await session.close()
-
-        return ended(one())
-
-    return call
-
-
 def slime() -> Call:
-    return _rm_hub("slime")
+    from test_slime import opened
+
+    return opened("slime")
 
 
 def miles() -> Call:
-    return _rm_hub("miles")
+    from test_slime import opened
+
+    return opened("miles")
 
 
 def slime_client() -> Call:
-    hub: Any = _rm_hub("slime")
-    return lambda url, reward, truth, said: hub(url, reward, truth, said, "reward_gateway_client.slime.reward")
+    from test_slime import FUNCTION, opened
+
+    rewarded = opened("slime")
+
+    def call(url: str, reward: str, truth: str | None, said: str) -> Any:
+        environment(url, reward)
+        return rewarded(url, reward, truth, said, FUNCTION)
+
+    return call
 
 
 def llama_factory() -> Call:
@@ -207,38 +193,16 @@ def ms_swift() -> Call:
 
 
 def easyr1() -> Call:
-    cloned("EasyR1", first=True)
-    import numpy as np
-    import torch
-    from tensordict import TensorDict
+    from reward_gateway_client.easyr1 import carrying_prompt
 
-    import tiny
+    from test_easyr1 import opened
 
-    manager = published("verl.workers.reward.function", "verl.workers.reward").AutoRewardManager
-    batches = importlib.import_module("verl.protocol").DataProto
-    folder = Path(tempfile.mkdtemp())
-    code = folder / "reward.py"
-    code.write_text("from reward_gateway_client.easyr1 import REWARD_NAME, REWARD_TYPE, compute_score\n")
+    rewarded = opened()
 
     def call(url: str, reward: str, truth: str | None, said: str) -> Any:
-        from reward_gateway_client.easyr1 import carrying_prompt
-
-        tokens = tiny.tokenizer()
-        responses = torch.tensor([tokens(said)["input_ids"]])
-        config = SimpleNamespace(
-            reward_function=str(code),
-            reward_function_name="compute_score",
-            reward_function_kwargs={"url": url, "reward": reward},
-            skip_special_tokens=True,
-        )
-        truths = np.empty(1, dtype=object)
         # It sends no prompt. Only the ground truth can carry one.
-        truths[0] = carrying_prompt(truth, PROMPT) if truth else None
-        data = batches(
-            batch=TensorDict({"responses": responses, "response_mask": torch.ones_like(responses)}, batch_size=1),
-            non_tensor_batch={"ground_truth": truths},
-        )
-        return float(manager(config, tokens).compute_reward(data)[0].sum())
+        label = carrying_prompt(truth, PROMPT) if truth else None
+        return rewarded(url, reward, [{"problem": QUESTION, "answer": label}], [[said]])[0]
 
     return call
 

@@ -39,14 +39,20 @@ def empty(*names: str) -> None:
         sys.modules[name] = _Nothing(name)
 
 
-def cloned(name: str, *, first: bool = False) -> str:
-    """Makes the package of a clone in $TRAINER_CLONES importable; returns its commit. Skips the test without one.
-    `first`: before an installed package of the same name."""
-    clone = Path(os.environ.get("TRAINER_CLONES", "")) / name
-    if "TRAINER_CLONES" not in os.environ or not clone.is_dir():
+def clone(name: str) -> Path:
+    """The clone in $TRAINER_CLONES. Skips the test without one."""
+    found = Path(os.environ.get("TRAINER_CLONES", "")) / name
+    if "TRAINER_CLONES" not in os.environ or not found.is_dir():
         pytest.skip(f"{name} is not published as a package: clone its repository into a folder named by TRAINER_CLONES")
-    sys.path.insert(0 if first else len(sys.path), str(clone))
-    asked = ["git", "-C", str(clone), "log", "-1", "--abbrev=7", "--format=%h of %cs"]
+    return found
+
+
+def cloned(name: str, *, first: bool = False) -> str:
+    """Makes the package of a clone importable; returns its commit. `first`: before an installed package of the same
+    name."""
+    found = clone(name)
+    sys.path.insert(0 if first else len(sys.path), str(found))
+    asked = ["git", "-C", str(found), "log", "-1", "--abbrev=7", "--format=%h of %cs"]
     told = subprocess.run(asked, capture_output=True, check=True)
     return told.stdout.decode().strip()
 

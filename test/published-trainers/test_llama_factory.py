@@ -1,5 +1,7 @@
 """LLaMA-Factory's PPO asks for a mini batch; it sends no labels, so the gateway looks them up by prompt."""
 
+import pytest
+
 import tiny
 from published import published
 from served import Served
@@ -29,6 +31,12 @@ def test_a_batch_keeps_its_order_whatever_its_rows_are(gateway: Served) -> None:
 
 def test_what_hangs_or_has_no_label_is_the_chosen_number(gateway: Served) -> None:
     assert rewarded(gateway, ("2+2?", "never"), ("2+2?", "4"), ("9+9?", "18")) == [0, 1, 0]
+
+
+def test_a_batch_beyond_a_requests_limit_raises(gateway: Served) -> None:
+    """It posts its batch whole, and reads no error."""
+    with pytest.raises(KeyError, match="scores"):
+        rewarded(gateway, *[("2+2?", "4"), ("2+2?", "4" * (16 << 20))])
 
 
 def test_the_same_bytes_are_scored_once(gateway: Served) -> None:

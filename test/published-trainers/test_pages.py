@@ -64,6 +64,8 @@ def test_verl_finds_the_tool_agent() -> None:
 def test_trl_takes_a_function_for_each_name() -> None:
     functions = executed("trl")["reward_funcs"]
     assert [function.__name__ for function in functions] == ["format", "quality"]
+    beside = executed("trl", 1)["reward_funcs"]
+    assert [function.__name__ for function in beside] == ["format", "quality", "brevity"]
 
 
 def test_ms_swift_calls_the_function_of_its_plug_in(gateway: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +86,7 @@ def test_ms_swift_calls_the_function_of_its_plug_in(gateway: Served, monkeypatch
     assert scored.flatten().tolist() == [1, 0]
 
 
-def test_nemo_gym_serves_its_protocol(gateway: Served) -> None:
+def test_nemo_gym_serves_its_protocol(gateway: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     if sys.version_info < (3, 12):
         pytest.skip("NeMo Gym needs Python 3.12")
     absent("pydot", "gprof2dot", "yappi", "wandb", "mlflow", "git")
@@ -109,6 +111,11 @@ def test_nemo_gym_serves_its_protocol(gateway: Served) -> None:
     assert (good["reward"], good["mask_sample"]) == (1, False)
     bad = asking(reward="letter").post("/verify", json={**row, "expected_answer": "no letter"}).json()
     assert (bad["mask_sample"], bad["_ng_failure_terminal"]) == (True, True)
+    # It draws histograms with W&B, which is absent.
+    monkeypatch.setattr(importlib.import_module("nemo_gym.reward_profile"), "Histogram", lambda _: None)
+    rows = [{**one, "_ng_task_index": 0, "_ng_rollout_index": at} for at, one in enumerate((good, bad))]
+    figures = alone.post("/aggregate_metrics", json={"verify_responses": rows}).json()
+    assert figures["agent_metrics"]["mean/reward"] == 1, "a masked row is no 0"
     refused = asking(reward="answer", group_size=4).post("/verify", json=row)
     assert refused.status_code == 400
     assert "_ng_rollout_index" in refused.text

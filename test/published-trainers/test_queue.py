@@ -211,18 +211,14 @@ def test_the_executor_of_areal_awaits_the_queue(tmp_path: Path, monkeypatch: pyt
 def test_the_reward_loop_of_verl_awaits_the_queue(settings: str, tmp_path: Path, tokenizer_folder: Path) -> None:
     """Its worker, asked for each trajectory as an agent loop asks; test_verl.py has the actors of Ray. The function
     gets no prompt for a judge."""
-    from hydra import compose, initialize_config_module
     from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
 
-    from test_verl import FUNCTION, MANAGER, rollouts
+    from test_verl import FUNCTION, MANAGER, composed, rollouts
 
     chosen, reward, least = (FUNCTION, "ruled", 0.0) if settings == "function" else (MANAGER, "judged", 0.5)
 
     async def scored(url: str) -> list[float]:
-        own = [one.format(url=url, reward=reward) for one in chosen]
-        with initialize_config_module("verl.trainer.config", version_base=None):
-            config = compose("ppo_trainer", [f"actor_rollout_ref.model.path={tokenizer_folder}", *own])
-        worker = RewardLoopWorker(config)
+        worker = RewardLoopWorker(composed(chosen, url, tokenizer_folder, reward))
         data = rollouts([str(n % 3) for n in range(256)], "1")
         found = await asyncio.gather(*(worker.compute_score(data[n : n + 1]) for n in range(256)))
         return [one["reward_score"] for one in found]

@@ -96,6 +96,8 @@ def test_a_rolling_restart_costs_no_trainer_a_reward(
             replica.stop()
             replica.start()
             replica.wait()
+            # HAProxy needs one before the other may go.
+            balanced.wait_for(replica)
             assert all(asking.asked[name] > before[name] for name in before), "the other replica scores meanwhile"
     assert asking.wrong == []
     record_property("rewards over a rolling restart", asking.asked)

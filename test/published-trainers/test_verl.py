@@ -9,11 +9,14 @@ import pytest
 import ray
 import torch
 from hydra import compose, initialize_config_module
+from reward_gateway_client import Unscorable
 from tensordict import TensorDict
 from verl import DataProto
-from verl.experimental.reward_loop.reward_loop import RewardLoopManager
+from verl.experimental.reward_loop.reward_loop import RewardLoopManager, RewardLoopWorker
 
 import tiny
+from callers import ended
+from judging import judged
 from losing import Losing
 from served import Served
 
@@ -47,8 +50,12 @@ def loop(request: pytest.FixtureRequest, losing: Losing, tokenizer_folder: Path)
 
 
 def reward_loop(settings: list[str], url: str, tokenizer: Path, reward: str = "answer") -> RewardLoopManager:
+    return RewardLoopManager(composed(settings, url, tokenizer, reward))
+
+
+def composed(settings: list[str], url: str, tokenizer: Path, reward: str) -> Any:
     with initialize_config_module("verl.trainer.config", version_base=None):
-        config = compose(
+        return compose(
             "ppo_trainer",
             [
                 f"actor_rollout_ref.model.path={tokenizer}",
@@ -56,10 +63,9 @@ def reward_loop(settings: list[str], url: str, tokenizer: Path, reward: str = "a
                 *(setting.format(url=url, reward=reward) for setting in settings),
             ],
         )
-    return RewardLoopManager(config)
 
 
-def rollouts(answers: list[str], label: str | None = "4") -> DataProto:
+def rollouts(answers: list[str], label: str | None = "4", **extra: Any) -> DataProto:
     """As the trainer hands them over: padded tokens, and the row's columns as numpy arrays."""
     tokens = tiny.tokenizer()
     messages = [{"role": "user", "content": "2+2?"}]
@@ -82,7 +88,7 @@ def rollouts(answers: list[str], label: str | None = "4") -> DataProto:
             "raw_prompt": column(messages),
             "data_source": column("sums"),
             "reward_model": column({"ground_truth": label, "style": "rule"}),
-            "extra_info": column({"index": np.int64(1), "tags": np.array(["a", "b"])}),
+            "extra_info": column({"index": np.int64(1), "tags": np.array(["a", "b"]), **extra}),
             "uid": column("group-1"),
             "__num_turns__": np.array([2] * len(answers)),
         },
@@ -104,3 +110,24 @@ def test_good_slow_and_retried_answers(loop: RewardLoopManager, losing: Losing) 
 def test_what_has_no_reward_raises_with_its_reason(loop: RewardLoopManager) -> None:
     with pytest.raises(ray.exceptions.RayTaskError, match="has no reward: rule_error"):
         loop.compute_rm_score(rollouts(["4", "throw"]))
+
+
+def test_no_judge_is_asked_about_a_row_without_a_question(tokenizer_folder: Path) -> None:
+    """Its worker, without the actor around it. verl passes no prompt to a function."""
+    with judged() as judging:
+
+        async def score(settings: list[str], data: DataProto) -> float:
+            worker = RewardLoopWorker(composed(settings, judging.url, tokenizer_folder, "agreed"))
+            return float((await worker.compute_score(data))["reward_score"])
+
+        bare = rollouts(["4"])
+        bare.non_tensor_batch.pop("raw_prompt")
+        nothing = [(FUNCTION, rollouts(["4"])), (FUNCTION, rollouts(["4"], question="")), (MANAGER, bare)]
+        for settings, data in nothing:
+            with pytest.raises(Unscorable, match="bad_sample"):
+                ended(score(settings, data))
+        assert judging.questions == []
+        asked = [(FUNCTION, rollouts(["5"], question="3+3?")), (MANAGER, rollouts(["6"]))]
+        assert [ended(score(*one)) for one in asked] == [1, 1]
+        shown = [{"Question": "3+3?", "Answer": "5"}, {"Question": "2+2?", "Answer": "6"}]
+        assert judging.questions == shown

@@ -9,6 +9,8 @@ import { followPage } from '../support/page.ts'
 
 const venvs = process.env.VENVS ?? ''
 const binOf = (name: string): string => join(venvs, name, 'bin')
+// The first import of these packages takes half a minute on a busy machine.
+t.setTimeout(600_000)
 
 for (const [page, name] of [
   ['recipes/reasoning-gym', 'reasoning-gym'],
