@@ -60,12 +60,13 @@ export function Distribution(props: {
         <span>
           <i class="line-key" aria-hidden="true" /> mean
         </span>
-        <span>
-          Share of the rows of a moment: 0 %{' '}
-          {levels.map((_, level) => (
-            <i class={`key level-${level}`} aria-hidden="true" />
-          ))}{' '}
-          100 %
+        <span class="shades">
+          Share of the rows of a moment, up to:
+          {levels.map((most, level) => (
+            <span>
+              <i class={`key level-${level}`} aria-hidden="true" /> {100 * most} %
+            </span>
+          ))}
         </span>
       </figcaption>
     </figure>

@@ -166,7 +166,10 @@ t.test('alerts say what to do, and which judge is constant', async (t) => {
   for (let step = 100; step < 104; step += 1) await play(scene, step, step + 1, 24)
   const { page, troubles, context } = await visit(browser, scene, 'alerts')
   const constant = page.getByRole('listitem').filter({ hasText: /Constant judges: 50 %, above 0 %/ })
-  t.match(await constant.innerText(), /'careful' gave 1 to all of \d+ answers.*demo.*since before \d\d:\d\d/s)
+  t.match(
+    await constant.innerText(),
+    /'careful' gave 1 to all of [\d,]+ answers.*demo.*since before \d\d:\d\d/s,
+  )
   for (const alert of await page.locator('.alert').all())
     t.match(await alert.innerText(), /What to do: [A-Z].*Open (?:Groups|Samples|Pools)/s)
   await page.locator('.fold summary').first().click()

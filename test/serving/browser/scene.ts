@@ -20,6 +20,10 @@ export interface Scene {
   readonly app: FastifyInstance
   /** Judge calls in flight. */
   calls(): number
+  /** Both judges answer nothing until the returned function is called. */
+  holdJudges(): () => void
+  /** The page's time. */
+  now(): number
   /** Advances the page's time; each second is a tick. */
   advance(ms: number): void
   score(body: object): Promise<void>
@@ -94,6 +98,11 @@ export async function openScene({
         .models()
         .flatMap(({ instances }) => instances)
         .reduce((sum, { inFlight }) => sum + inFlight, 0),
+    holdJudges() {
+      for (const judge of ['judge-a', 'judge-b']) servers.fail(judge, { kind: 'hang', recovery: 'answer' })
+      return servers.recover
+    },
+    now: () => clock.now(),
     advance: (ms) => clock.advance(ms),
     async score(body) {
       const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: body })

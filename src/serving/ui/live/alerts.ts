@@ -1,5 +1,5 @@
 import type { PoolStatus, Served, ShownRun } from '../../http/inspector/messages.ts'
-import { clockTime, counted, figure, percent } from '../format.ts'
+import { clockTime, count, counted, figure, percent } from '../format.ts'
 import type { View } from '../route.ts'
 import { advice, figureAdvice } from './advice.ts'
 
@@ -146,7 +146,7 @@ function constantJudges({ reward, terms }: ShownRun, served: Served | null): str
       const step = steps?.find((one) => one.name === name)
       return constant && (step === undefined || step.models.length > 0)
     })
-    .map(([name, { mean, scored }]) => `'${name}' gave ${figure(mean)} to all of ${scored} answers. `)
+    .map(([name, { mean, scored }]) => `'${name}' gave ${figure(mean)} to all of ${count(scored)} answers. `)
     .join('')
 }
 

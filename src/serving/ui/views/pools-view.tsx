@@ -78,7 +78,7 @@ function Pool(props: {
               'Instance',
               'State',
               ['In flight', 'number'],
-              ['Latency', 'number'],
+              ['Latency', 'number narrow-hides'],
               ['Latency while this page is open', 'wide-only'],
               ['Calls', 'number narrow-hides'],
               ['Errors', 'number'],
@@ -111,11 +111,15 @@ function Instance(props: {
   const { model, instance, latency, give } = props
   const { address, state, in_flight: inFlight, limit, latency_ms: ms, calls, errors } = instance
   const slowest = Math.max(1, ...latency.map((one) => one ?? 0))
+  const [scheme = ''] = /^https?:\/\//.exec(address) ?? []
   const isDraining = state === 'draining'
   return (
     <tr>
       <th scope="row">
-        <code>{address}</code>
+        <code>
+          <span class="narrow-hides">{scheme}</span>
+          {address.slice(scheme.length)}
+        </code>
       </th>
       <td>
         <span class={`state ${state}`}>{state}</span>
@@ -127,7 +131,7 @@ function Instance(props: {
           <Meter value={inFlight} limit={limit} label={`${inFlight} of ${limit} questions`} />
         </span>
       </td>
-      <td class="number">{ms === 0 ? '–' : duration(ms)}</td>
+      <td class="number narrow-hides">{ms === 0 ? '–' : duration(ms)}</td>
       <td class="wide-only">
         {latency.some((one) => one !== null) && (
           <span class="ranged">
