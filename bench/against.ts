@@ -19,6 +19,8 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '4' },
     /** How much is sent in a round; what comes before the rounds is as much again, so that little is still compiled in them. */
     times: { type: 'string', default: '1' },
+    /** Shapes whose name has this text. */
+    only: { type: 'string', default: '' },
   },
 })
 if (values.old === undefined) throw new Error('name a built checkout: --old FOLDER')
@@ -41,13 +43,14 @@ const judged = () => ({
   prompt: `How many apples are there on day ${serial++}?`,
   response: `${prose(2000)}#### ${serial}`,
 })
-const shapes = [
+const allShapes = [
   { name: 'rules, single 1 KB', reward: 'rule', sample: ruled, size: 1, count: 6000, concurrency: 32 },
   { name: 'rules, batches of 256', reward: 'rule', sample: ruled, size: 256, count: 300, concurrency: 8 },
   { name: 'judged, single 2 KB', reward: 'judged', sample: judged, size: 1, count: 4000, concurrency: 32 },
   { name: 'judged, batches of 64', reward: 'judged', sample: judged, size: 64, count: 120, concurrency: 4 },
 ] as const
-type Shape = (typeof shapes)[number]
+type Shape = (typeof allShapes)[number]
+const shapes = allShapes.filter(({ name }) => name.includes(values.only))
 
 const judge = await startScript('judge-server', 8474)
 const start = (folder: string, config: string, port: number): Promise<MeasuredProcess> => {

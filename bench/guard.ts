@@ -1,8 +1,8 @@
 /** Processor time of the guard for a judge's question about an answer of 2 KB: rendering, identity, refusal and echoes. */
 import { prompt } from '../src/contract/index.ts'
 import type { Sample } from '../src/core/sample/sample.ts'
-import { echoesOf, refusal } from '../src/scoring/engine/guard/answers.ts'
 import { guardQuestion } from '../src/scoring/engine/guard/guarded-question.ts'
+import { echoesOf, refusal } from '../src/scoring/engine/guard/row-texts.ts'
 import { fullGuard } from '../src/scoring/models/interface/model-config.ts'
 
 const rounds = 5000

@@ -20,10 +20,24 @@ npm pack --silent --pack-destination "$work" >/dev/null
 tarball=$(echo "$work"/reward-gateway-*.tgz)
 tar -tzf "$tarball" | sort >"$work/files"
 echo "$(wc -l <"$work/files") files, $(du -k "$tarball" | cut -f1) kB"
-! grep -v '^package/starter/' "$work/files" | grep -E '\.map$|/test/|tsbuildinfo|\.tsx$|\.test\.|__pycache__|\.log$' || failed 'these do not belong into the package'
+! grep -v '^package/starter/' "$work/files" | grep -E '\.map$|/test/|tsbuildinfo|\.tsx$|\.test\.|__pycache__|\.log$|node_modules' || failed 'these do not belong into the package'
 for file in LICENSE README.md CHANGELOG.md dist/ui/index.html dist/ui/THIRD_PARTY.md docs/configuration.md rm-configs/gateway.yaml starter/configs/manners.yaml; do
   grep -qx "package/$file" "$work/files" || failed "the package lacks $file"
 done
+
+# The pages lead nowhere but to files of the package, or to those that only a clone has.
+mkdir "$work/unpacked"
+tar -xzf "$tarball" -C "$work/unpacked"
+(cd "$work/unpacked/package" && node -e "
+  const { existsSync, readdirSync, readFileSync } = require('fs')
+  const { dirname, join } = require('path')
+  for (const page of readdirSync('.', { recursive: true }))
+    if (page.endsWith('.md') && !page.startsWith('dist/') && !page.startsWith('starter/'))
+      for (const [, link] of readFileSync(page, 'utf8').matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g))
+        if (!existsSync(join(dirname(page), link)) && !/^(docker|test)\b/.test(join(dirname(page), link)))
+          console.log(page + ': ' + link)
+") >"$work/lost"
+[ ! -s "$work/lost" ] || failed "links that lead nowhere in the package: $(cat "$work/lost")"
 
 # Every package whose code is in the page's bundle, with its licence.
 tar -xOzf "$tarball" package/dist/ui/THIRD_PARTY.md >"$work/licences"

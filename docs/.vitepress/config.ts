@@ -88,7 +88,17 @@ export default defineConfig({
     ],
   },
   themeConfig: {
-    nav: [{ text: version, link: '/changelog' }],
+    nav: [
+      {
+        text: `v${version}`,
+        items: [
+          { text: 'Changelog', link: '/changelog' },
+          { text: 'What may change in which version', link: '/stability' },
+          // A tag holds the pages of its version.
+          ...(code === '' ? [] : [{ text: 'Pages of other versions', link: `${code}/tags` }]),
+        ],
+      },
+    ],
     sidebar: sections.map(({ title, pages }, at) => ({
       text: title,
       collapsed: at > 0,

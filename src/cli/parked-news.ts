@@ -23,7 +23,7 @@ interface ParkedModel {
 }
 
 /** Reports to people that questions wait because no instance of their model is available. */
-export interface ParkedNews {
+interface ParkedNews {
   readonly parked: NonNullable<ModelEvents['parked']>
   /** Cancels lines that are not written yet. */
   end(): void

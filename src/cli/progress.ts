@@ -65,7 +65,7 @@ export function progressLine(io: Io, { fraction, calls, done: before }: Progress
 }
 
 /** `1:02:03`, or `2:03` below an hour. */
-export const clockText = (seconds: number): string => {
+const clockText = (seconds: number): string => {
   const whole = Math.round(seconds)
   const [h, m, s] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60]
   return [...(h > 0 ? [h] : []), m, s].map((n, i) => (i > 0 ? String(n).padStart(2, '0') : n)).join(':')

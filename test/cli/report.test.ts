@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { packageVersion } from '../../src/core/package-version.ts'
 import { pngOf } from '../../src/workbench/report/write.ts'
 import { runCommand } from '../support/command-line.ts'
 
@@ -102,6 +103,49 @@ t.test('a report', async (t) => {
     t.equal(png.readUInt32BE(16), 2100)
   })
 })
+
+t.test(
+  'the head of a report says when and by what it was written, and which records and rewards it read',
+  async (t) => {
+    const folder = t.testdir({ 'rows.jsonl': '{"response":"so\\n#### 42","ground_truth":"42"}' })
+    const [record, log] = [join(folder, 'record.jsonl'), join(folder, 'run.log')]
+    const of = (version: string) => ({ reward: 'math', version, gateway: '0.0.9' })
+    const lines = [
+      { ...rows[0], time: '2026-01-15T09:41:59.123Z', run: 'a', config: of('0123456789abcdef') },
+      { ...rows[1], time: '2026-01-15T09:30:00.000Z', run: 'b', config: of('fedcba9876543210') },
+    ]
+    writeFileSync(record, lines.map((line) => JSON.stringify(line)).join('\n'))
+    writeFileSync(log, 'step:1 - critic/score/mean:0.5')
+    const scored: string[] = []
+    for (const name of ['scored.jsonl', 'scored.parquet']) {
+      const output = join(folder, name)
+      scored.push(output)
+      const input = ['--function', 'gsm8k-progressive', '--input', join(folder, 'rows.jsonl')]
+      t.match(await runCommand(['score', ...input, '--output', output, '--keep', 'facts']), { code: 0 })
+    }
+    const { stdout } = await runCommand(['report', record, ...scored, log, '--format', 'md'])
+    const [title, , written, , ...files] = stdout.split('\n')
+    t.equal(title, '# Rewards')
+    t.match(
+      written,
+      new RegExp(`^Written \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC by reward-gateway ${packageVersion}\\.$`),
+    )
+    const named =
+      'math 0123456789abcdef of reward-gateway 0.0.9, math fedcba9876543210 of reward-gateway 0.0.9'
+    const span = 'scored 2026-01-15 09:30 UTC to 2026-01-15 09:41 UTC'
+    t.equal(files[0], `- ${record}, 2 rows, ${span}, runs a, b, rewards ${named}`.replaceAll('_', '\\_'))
+    const version = new RegExp(
+      `, 1 row, reward gsm8k-progressive [0-9a-f]{16} of reward-gateway ${packageVersion}$`,
+    )
+    for (const at of [1, 2]) t.match(files[at], version)
+    t.match(files[3], /run\.log$/)
+    const { stdout: page } = await runCommand(['report', record])
+    t.match(
+      page,
+      /<p>Written [^<]* by reward-gateway [^<]*<\/p>\n<p>[^<]*record\.jsonl, 2 rows, scored 2026-01-15 09:30 UTC/,
+    )
+  },
+)
 
 t.test('a PNG plot shows its text without system fonts', async (t) => {
   const picture = (text: string) =>

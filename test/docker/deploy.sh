@@ -11,7 +11,6 @@ export GOBIN=$tools/bin
 [ -x "$tools/bin/kubernetes-validate" ] || { python3 -m venv "$tools" && "$tools/bin/pip" install -q kubernetes-validate==1.37.0; }
 [ -x "$tools/bin/kustomize" ] || go install sigs.k8s.io/kustomize/kustomize/v5@v5.7.1
 [ -x "$tools/bin/helm" ] || go install helm.sh/helm/v3/cmd/helm@v3.22.0
-[ -x "$tools/bin/kubeconform" ] || go install github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
 # compose-go is what Docker's plug-in loads files with, its JSON Schema and its checks of what belongs together included.
 [ -x "$tools/bin/compose" ] || { go install github.com/compose-spec/compose-go/v2/cmd@v2.16.2 && mv "$tools/bin/cmd" "$tools/bin/compose"; }
 
@@ -34,9 +33,12 @@ echo 'models: {}' >"$work/overlay/gateway.yaml"
 "$tools/bin/kustomize" build "$work/overlay" >"$work/overlaid.yaml"
 grep -q 'image: registry.example/reward-gateway:1' "$work/overlaid.yaml"
 grep -q 'models: {}' "$work/overlaid.yaml"
-for version in 1.29.0 1.37.0; do
-  "$tools/bin/kubernetes-validate" --strict --quiet -k "$version" "$work/built.yaml" "$work/overlaid.yaml" "$work/sandbox.yaml"
-done
+validate() {
+  for version in 1.29.0 1.37.0; do
+    "$tools/bin/kubernetes-validate" --strict --quiet -k "$version" "$@"
+  done
+}
+validate "$work/built.yaml" "$work/overlaid.yaml" "$work/sandbox.yaml"
 echo "$(grep -c '^kind:' "$work/built.yaml") resources"
 
 echo '== Helm'
@@ -54,14 +56,7 @@ template other "$chart" --set image.tag=,image.pullPolicy=Always,replicas=3,auto
   --set 'env[0].name=JUDGE_MODEL,env[0].value=some/model,imagePullSecrets[0].name=registry,tolerations[0].operator=Exists' \
   --set-file 'config.gateway\.yaml='"$work/overlay/gateway.yaml" >"$work/set.yaml"
 template bare "$chart" --set autoscaling.enabled=false,serviceMonitor.enabled=false,networkPolicy.enabled=false >"$work/bare.yaml"
-schemas=$("$tools/bin/python" -c 'import kubernetes_validate as k; print(k.__path__[0])')/kubernetes-json-schema
-for version in 1.29.0 1.37.0; do
-  # kubeconform finds no definitions at the root of a web server.
-  cp -r "$schemas/v$version-local-strict" "$work/$version"
-  sed -i "s|\"/api/_definitions.json|\"file://$work/$version/_definitions.json|" "$work/$version"/*.json
-  "$tools/bin/kubeconform" -strict -summary -skip ServiceMonitor -schema-location "$work/$version/{{.ResourceKind}}{{.KindSuffix}}.json" \
-    "$work"/helm.yaml "$work"/set.yaml "$work"/bare.yaml "$work"/built.yaml "$work"/overlaid.yaml "$work"/sandbox.yaml
-done
+validate "$work/helm.yaml" "$work/set.yaml" "$work/bare.yaml"
 if template wrong "$chart" --set replica=3 >/dev/null; then echo 'a wrong value is not seen' >&2; exit 1; fi
 
 echo '== systemd and Slurm'

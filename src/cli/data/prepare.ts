@@ -164,7 +164,7 @@ async function* itemsOfFiles(
 }
 
 /** The report of `prepare` for people. */
-export function preparedText(prepared: Prepared, folder: string): string {
+function preparedText(prepared: Prepared, folder: string): string {
   const { read, written, dropped, withoutGold, lengths, paths } = prepared
   const lines = [
     `${read} rows read; ${Object.entries(written)

@@ -127,10 +127,10 @@ async function select(
 }
 
 /** The tables that `analyze` prints. */
-export const analysisText = (analysis: Analysis): string => analysisTables(analysis).map(titled).join('\n')
+const analysisText = (analysis: Analysis): string => analysisTables(analysis).map(titled).join('\n')
 
 /** The warnings as a table; empty without warnings. */
-export const readingsText = (found: readonly Warning[]): string =>
+const readingsText = (found: readonly Warning[]): string =>
   found.length > 0 ? titled(readingTable(found)) : ''
 
 /** Names and questions come from files. Replaces characters that could control a terminal. */
@@ -141,7 +141,7 @@ const titled = ({ title, columns, rows }: ReportTable): string =>
   )}\n`
 
 /** A training log's summary and every validation of it. */
-export function runText({ file, summary, validations }: TrainingRun): string {
+function runText({ file, summary, validations }: TrainingRun): string {
   const lines = Object.entries(summary).flatMap(([section, figures]) => [
     section,
     ...Object.entries(figures).map(([name, value]) => `  ${name.padEnd(16)} ${value ?? '-'}`),
@@ -153,5 +153,5 @@ export function runText({ file, summary, validations }: TrainingRun): string {
 }
 
 /** Each validation as one line that other tools can parse: `step:5 test_score:0.75`. */
-export const validationLines = ({ validations }: TrainingRun): string =>
+const validationLines = ({ validations }: TrainingRun): string =>
   validations.map(([step, score]) => `step:${step} test_score:${score}\n`).join('')

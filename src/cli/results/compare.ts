@@ -78,7 +78,7 @@ const columns = [
 ]
 
 /** One line for each part, figure and policy. */
-export function comparisonCsv(parts: readonly Part[], names: readonly string[]): string {
+function comparisonCsv(parts: readonly Part[], names: readonly string[]): string {
   const lines = parts.flatMap((part) =>
     figuresIn(part).flatMap((figure) =>
       part.policies.map((policy, at) => {

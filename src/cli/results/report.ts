@@ -42,7 +42,7 @@ tables, json the figures, svg and png the plots.`,
     const inputs = await sortInputs(files, values.log)
     const judges = await judgesOf(inputs.scored, values, io)
     const { analysis, runs } = await analyzeInputs(inputs, { solvedAt, thresholds: highValueDefaults })
-    const report = withJudges(reportOf(values.title, analysis, runs), judges)
+    const report = withJudges(reportOf(values.title, analysis, runs, Date.now()), judges)
     const content =
       format === 'json'
         ? `${JSON.stringify({ ...analysis, logs: runs, readings: report.readings, ...(judges && { judges }) }, null, 2)}\n`

@@ -13,7 +13,7 @@ import { nameOfReply } from '../../workbench/audit/parsers.ts'
 import { textTable } from '../output.ts'
 
 /** What makes the command fail. */
-export interface Failing {
+interface Failing {
   /** In the order of the verdict: attacks, families of refused rewrites, replies. */
   readonly all: readonly string[]
   readonly attacks: readonly Finding[]

@@ -111,7 +111,7 @@ async function sampledOf(values: DataSettings, io: Io): Promise<Sampled | null> 
 }
 
 /** A report for people: findings first, then statistics. */
-export function reportText(report: Report): string {
+function reportText(report: Report): string {
   const { reward, files, rows, findings, levels, contents, lengths, questions, probe } = report
   const held = Object.entries(contents).map(([what, count]) => `${what} ${count}`)
   const parts = [

@@ -64,7 +64,7 @@ async function configured(config: string | undefined, io: Io): Promise<string> {
 }
 
 /** Explains a row's reward, one sentence a line. Quotes texts of models as JSON, so that they cannot control a terminal. */
-export function explainRecord(row: RecordedRow): string[] {
+function explainRecord(row: RecordedRow): string[] {
   const { config, sample, failure } = row
   const { arithmetic } = config
   const when = row.training_step === null ? '' : `, training step ${row.training_step}`

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { GatewayError } from '../../core/errors.ts'
 import { jsonLine } from '../../core/json/text.ts'
+import { packageVersion } from '../../core/package-version.ts'
 import type { Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { type NativeResult, writeNativeResult } from '../../trainers/native-result.ts'
@@ -153,11 +154,16 @@ async function linesOf(
   const { outcomes } = await gateway.score({ reward, rows: again.map(({ row }) => row), signal })
   signal.throwIfAborted()
   const fresh = new Map<Item, Outcome>(again.map((item, at) => [item, outcomes[at] as Outcome]))
+  const config = keep !== 'none' && {
+    config: { reward, version: gateway.reward(reward).version, gateway: packageVersion },
+  }
   progress.add(items.length, outcomes.filter(({ valid }) => !valid).length)
   return items
     .map((item) => {
       const outcome = fresh.get(item)
-      const result = outcome ? { ...writeNativeResult(outcome), ...keptSample(keep, item.row) } : item.before
+      const result = outcome
+        ? { ...writeNativeResult(outcome), ...config, ...keptSample(keep, item.row) }
+        : item.before
       losses.add(result as NativeResult)
       return jsonLine(result)
     })

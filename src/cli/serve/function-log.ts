@@ -9,7 +9,7 @@ const mostDifferent = 5
 const windowMs = 60_000
 
 /** A log line about a function's failures. */
-export type FaultLine =
+type FaultLine =
   | {
       readonly function: string
       readonly op: Failed['op']

@@ -55,8 +55,10 @@ export interface RunningServer {
 
 /** Opens a gateway and serves it over HTTP. */
 export async function openServer(options: ServerOptions): Promise<RunningServer> {
+  const clock = options.clock ?? systemClock
   const metrics = openMetrics({
     version: packageVersion,
+    clock,
     inFlight: () => gateway.inFlight,
     models: () => gateway.models(),
     sandboxes: () => gateway.sandboxes(),
@@ -67,7 +69,6 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   let log: Log | null = null
   let queue: RolloutQueue | null = null
   let opened: ObservedGateway | null = null
-  const clock = options.clock ?? systemClock
   const guard = new ListenerGuard(clock, {
     failed: metrics.listenerFailed,
     told: (failure) => log?.error(failure, 'a listener failed; no sample is affected'),

@@ -36,6 +36,7 @@ import { isTrainingLog, readTrainingRun, type TrainingRun } from './training-run
 /** The figures of scored files. `file` is an index into `files`. */
 export interface Analysis {
   readonly files: readonly string[]
+  readonly origins: readonly Origin[]
   readonly sources: readonly SourceFigures[]
   readonly solved: readonly SolvedFigures[]
   readonly rewards: readonly Distribution[]
@@ -76,6 +77,7 @@ async function analyzeScored(files: readonly string[], options: AnalysisOptions 
   const { thresholds = highValueDefaults } = options
   return withScored(files, options, false, async (connection) => ({
     files,
+    origins: await originsOf(connection),
     sources: await sourceFigures(connection, thresholds),
     solved: await solvedFigures(connection),
     rewards: await rewardDistributions(connection),
@@ -120,6 +122,35 @@ const highValueRowsOf = async (
       c::DOUBLE AS success_count, n::DOUBLE AS total_count FROM signal
     WHERE variance >= ${varianceMin} AND entropy >= ${entropyMin} ORDER BY variance DESC, file, place LIMIT ${limit}`,
   )) as unknown as readonly HighValueGroup[]
+
+/** What a file says of where its rows come from: only records have times and runs, and results of `--keep none` nothing. */
+export interface Origin {
+  readonly rows: number
+  /** When the first and the last row were scored. */
+  readonly first: string | null
+  readonly last: string | null
+  readonly runs: readonly string[]
+  /** `version` and `gateway` may be null in files of other programs. */
+  readonly rewards: readonly {
+    readonly reward: string
+    readonly version: string | null
+    readonly gateway: string | null
+  }[]
+}
+
+async function originsOf(connection: DuckDBConnection): Promise<readonly Origin[]> {
+  const rows = await rowsOf(
+    connection,
+    'SELECT n::DOUBLE AS n, first, last, runs, rewards::VARCHAR AS rewards FROM origin ORDER BY file',
+  )
+  return rows.map(({ n, first, last, runs, rewards }) => ({
+    rows: Number(n),
+    first: first as string | null,
+    last: last as string | null,
+    runs: (runs ?? []) as readonly string[],
+    rewards: JSON.parse(String(rewards ?? '[]') || '[]') ?? [],
+  }))
+}
 
 /** Failed rows by kind, the most frequent kind first. */
 async function failureCounts(connection: DuckDBConnection): Promise<Analysis['failures']> {

@@ -15,6 +15,8 @@ const columns = {
   run: 'VARCHAR',
   arrived: 'VARCHAR',
   spent: 'JSON',
+  time: 'VARCHAR',
+  config: 'JSON',
 }
 
 /** The text of the prompt's last message. null if the file has only its hash. */
@@ -34,8 +36,8 @@ const promptKey = `CASE json_type(sample->'prompt') WHEN 'OBJECT'
   ELSE md5(nullif(sample->>'prompt', '')) END`
 
 /**
- * Creates the tables `scored` (a row for each sample), `term` (a row for each scored term) and `waited` (a row for each sample
- * whose record tells its times, in milliseconds since the epoch) from scored files or records of the gateway. `place` counts from 0, and `solved` is a reward of at least `solvedAt`.
+ * Creates the tables `scored` (a row for each sample), `term` (a row for each scored term), `waited` (a row for each sample
+ * whose record tells its times, in milliseconds since the epoch) and `origin` (a row for each file) from scored files or records of the gateway. `place` counts from 0, and `solved` is a reward of at least `solvedAt`.
  * With `keepTexts`, `scored` has the prompt and the first 4000 characters of the response. Throws
  * RG_INPUT_INVALID with the file's name.
  */
@@ -54,6 +56,9 @@ export async function loadScored(
   )
   await connection.run(
     'CREATE TABLE waited (file INTEGER, run VARCHAR, step BIGINT, arrived DOUBLE, ended DOUBLE, spent JSON)',
+  )
+  await connection.run(
+    'CREATE TABLE origin (file INTEGER, n BIGINT, first VARCHAR, last VARCHAR, runs VARCHAR[], rewards JSON)',
   )
   for (const [file, path] of files.entries()) {
     await checkReadable(path)
@@ -75,7 +80,7 @@ async function loadFile(
   keepTexts: boolean,
 ): Promise<void> {
   await connection.run(
-    `CREATE TEMP TABLE raw AS SELECT row_number() OVER () - 1 AS place, * FROM ${sourceOf(path)}`,
+    `CREATE TEMP TABLE raw AS SELECT row_number() OVER () - 1 AS place, * FROM ${await sourceOf(connection, path)}`,
   )
   const [[rows = 0n, unlike = 0n] = []] = (
     await connection.runAndReadAll('SELECT count(*), count_if(valid IS NULL OR terms IS NULL) FROM raw')
@@ -117,14 +122,26 @@ async function loadFile(
       WHERE began IS NOT NULL AND len(spells) > 0`,
     [file],
   )
+  await connection.run(
+    `INSERT INTO origin SELECT $1, count(*), min(time), max(time), list_sort(list(DISTINCT run) FILTER (run <> '')),
+      to_json(list_sort(list(DISTINCT {reward: config->>'reward', version: config->>'version', gateway: config->>'gateway'})
+        FILTER (json_type(config) = 'OBJECT'))) FROM raw`,
+    [file],
+  )
   await connection.run('DROP TABLE raw')
 }
 
-function sourceOf(path: string): string {
+async function sourceOf(connection: DuckDBConnection, path: string): Promise<string> {
   const file = filePath(path)
   if (path.endsWith('.parquet')) {
+    const names = await rowsOf(
+      connection,
+      `SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(${file}))`,
+    )
+    const hasConfig = names.some(({ column_name: name }) => name === 'config')
     return `(SELECT id, reward, valid, failure, terms, sample, NULL::BIGINT AS training_step, NULL::VARCHAR AS run,
-      NULL::VARCHAR AS arrived, NULL::JSON AS spent FROM read_parquet(${file}))`
+      NULL::VARCHAR AS arrived, NULL::JSON AS spent, NULL::VARCHAR AS time, ${hasConfig ? 'config' : 'NULL::JSON AS config'}
+      FROM read_parquet(${file}))`
   }
   const typed = Object.entries(columns).map(([name, type]) => `${name}: '${type}'`)
   return `read_json(${file}, format = 'newline_delimited', maximum_object_size = 67108864, columns = {${typed.join(', ')}})`

@@ -18,8 +18,6 @@ const forms = [
   'hf://OWNER/NAME[@REVISION]/PATH.parquet',
 ].join(', ')
 
-export const isHubAddress = (path: string): boolean => path.startsWith(scheme)
-
 const name = /^\w[\w.-]{0,127}$/
 const revisionName = /^\w[\w./-]{0,199}$/
 /** Kinds of files that can be read. */

@@ -43,6 +43,7 @@ const columns = {
   metrics: 'MAP(VARCHAR, DOUBLE)',
   flags: 'VARCHAR[]',
   steps: 'JSON',
+  config: 'JSON',
   sample: 'JSON',
 }
 

@@ -30,13 +30,13 @@ import {
 } from './config-edit.ts'
 
 /** The result for one old setting. */
-export interface Fix {
+interface Fix {
   readonly line: number
   readonly message: string
 }
 
 /** A config's text with its old settings renamed. */
-export interface FixedConfig {
+interface FixedConfig {
   readonly text: string
   readonly fixes: readonly Fix[]
   /** Old settings that must be renamed by hand, and why. */
@@ -44,7 +44,7 @@ export interface FixedConfig {
 }
 
 /** Whether a function accepts a value of an option; false for unknown functions. */
-export type TakesOption = (name: string, key: string, value: string) => boolean
+type TakesOption = (name: string, key: string, value: string) => boolean
 
 /** An old setting in a text. */
 interface OldSetting {

@@ -7,6 +7,7 @@ import { figureColumn, numberText, type ReportTable, shareText } from './tables.
 /** The report of judges on labelled rows. */
 export const judgeReport = (comparison: JudgeComparison): Report => ({
   title: "Judges against people's labels",
+  written: null,
   files: comparison.judges.map(({ name }) => name),
   readings: null,
   charts: cascadeChart(comparison),
@@ -14,7 +15,7 @@ export const judgeReport = (comparison: JudgeComparison): Report => ({
 })
 
 /** The tables of a comparison of judges. Those without rows are left out. */
-export function judgeTables(comparison: JudgeComparison): readonly ReportTable[] {
+function judgeTables(comparison: JudgeComparison): readonly ReportTable[] {
   const { judges, agreements, cascades, isByTokens } = comparison
   const tables = [
     {
@@ -93,10 +94,7 @@ const pointCells = (point: Cascade['best']): string[] =>
 const fewRows = 100
 
 /** What a cascade is worth, in a sentence. */
-export function adviceOf(
-  { first, second, advice, best }: Cascade,
-  { judges, common }: JudgeComparison,
-): string {
+function adviceOf({ first, second, advice, best }: Cascade, { judges, common }: JudgeComparison): string {
   const costOf = (name: string) => judges.find((judge) => judge.name === name)?.cost ?? 0
   const doubt = common < fewRows ? `; only ${common} rows, so this may be chance` : ''
   if (advice === 'first') return `${first} alone is as accurate as ${second}${doubt}`

@@ -32,7 +32,7 @@ th{background:#8882}th.n,td.n{min-width:0}th.n,td.n{text-align:right;white-space
 
 /** A self-contained page without scripts or links. Its content security policy forbids both. */
 function htmlOf(report: Report, drawings: readonly RenderedChart[]): string {
-  const { title, files, readings, tables } = report
+  const { title, written, files, readings, tables } = report
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -45,7 +45,12 @@ function htmlOf(report: Report, drawings: readonly RenderedChart[]): string {
 <body>
 <main>
 <h1>${escapedHtml(title)}</h1>
-<p>${files.length === 1 ? 'File' : 'Files'}: ${files.map((file) => `<code>${escapedHtml(file)}</code>`).join(', ')}</p>
+${
+  written === null
+    ? ''
+    : `<p>${escapedHtml(written)}</p>
+`
+}${files.map((file) => `<p>${escapedHtml(file)}</p>`).join('\n')}
 ${htmlReadings(readings)}
 <h2>Plots</h2>
 <div class="plots">
@@ -99,9 +104,10 @@ const escapedHtml = (text: string): string =>
     .replace(/[&<>"']/g, (sign) => entities[sign] ?? '')
 
 /** The tables as Markdown, without the plots. */
-function markdownOf({ title, files, readings, tables }: Report): string {
+function markdownOf({ title, written, files, readings, tables }: Report): string {
   return [
     `# ${escapedMarkdown(title)}\n`,
+    ...(written === null ? [] : [`${escapedMarkdown(written)}\n`]),
     `${files.map((file) => `- ${escapedMarkdown(file)}`).join('\n')}\n`,
     ...markdownReadings(readings),
     ...tables.map(markdownTable),
