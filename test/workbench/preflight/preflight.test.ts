@@ -385,7 +385,7 @@ t.test('rubrics are named by their form, and odd ones are found', async (t) => {
   ]
   const rows = rubrics.map((ground_truth, at) => ({ prompt: `Question ${at}?`, ground_truth }))
   const report = await look({ steps: [{ name: 'rubric', function: 'rubric-judge', model: 'judge' }] }, rows, {
-    models: { judge: { model: 'm', instances: ['http://127.0.0.1:9'] } },
+    models: { judge: { model: 'm', backend: 'openai', instances: ['http://127.0.0.1:9'] } },
   })
   const found = report.findings
     .filter(({ name }) => ['rubric', 'odd-rubric', 'failing-question'].includes(name))
@@ -409,7 +409,7 @@ t.test('a prompt may have two rubrics, which is odd, but not two ground truths',
   const judged = [{ name: 'rubric', function: 'rubric-judge', model: 'judge' }]
   const named = async (rows: readonly object[], steps: readonly object[] = judged) => {
     const all = rows.map((row) => ({ prompt: 'Question?', ...row }))
-    const models = { judge: { model: 'm', instances: ['http://127.0.0.1:9'] } }
+    const models = { judge: { model: 'm', backend: 'openai', instances: ['http://127.0.0.1:9'] } }
     return namedFindings(await look({ steps }, all, { models })).filter((name) => / 2$/.test(name))
   }
   t.match(await named([{ ground_truth: one }, { ground_truth: two }]), ['odd-rubric 2'])
@@ -432,7 +432,7 @@ t.test('the questions that a step of rubrics asks are added up, with all votes',
     prompt: `Question ${at}?`,
     ground_truth: Array.from({ length: size }, (_, one) => ({ text: `criterion ${one}` })),
   }))
-  const models = { judge: { model: 'm', instances: ['http://127.0.0.1:9'] } }
+  const models = { judge: { model: 'm', backend: 'openai', instances: ['http://127.0.0.1:9'] } }
   const counted = async (step: object) => {
     const steps = [{ name: 'rubric', function: 'rubric-judge', model: 'judge', ...step }]
     const { findings } = await look({ steps }, [...rows, { prompt: 'bad?', ground_truth: 'none' }], {
