@@ -25,6 +25,9 @@ export class Replica {
   #spent = 0
   #startingCost = 0
   #lastCpu = 0
+  /** Ticks of gateway-figures while it served, and what one costs. */
+  #ticks = 0
+  #tickCostMs: number | null = null
   #lastWaited = 0
   #waitedBefore = 0
 
@@ -63,6 +66,7 @@ export class Replica {
     }
     // What it tells next is of the time from here on: on a fast machine, starting takes less than the second between two messages.
     await this.heapAtRest()
+    if (this.#tickCostMs === null) await this.#weigh()
     this.#startingCost = cpuMsOf(this.pid)
     this.#isServing = true
   }
@@ -95,11 +99,11 @@ export class Replica {
     this.#child?.kill('SIGHUP')
   }
 
-  /** CPU milliseconds that all its processes so far took to serve, without those that start them. */
+  /** CPU milliseconds that all its processes so far took to serve, without those that start them, and without watching the loop. */
   cpuMs(): number {
     const now = this.#isServing ? cpuMsOf(this.pid) : 0
     if (now > 0) this.#lastCpu = now - this.#startingCost
-    return this.#spent + this.#lastCpu
+    return this.#spent + this.#lastCpu - this.#ticks * (this.#tickCostMs ?? 0)
   }
 
   /** Milliseconds in which its loop stood in line for a core of a busy machine. */
@@ -144,6 +148,20 @@ export class Replica {
     })
   }
 
+  /** Finds out what a tick costs while nobody is served. */
+  #weigh(): Promise<void> {
+    return new Promise((resolve) => {
+      const listen = ({ tickCostMs }: ReplicaFigures) => {
+        if (tickCostMs === undefined) return
+        this.#child?.off('message', listen)
+        this.#tickCostMs = tickCostMs
+        resolve()
+      }
+      this.#child?.on('message', listen)
+      this.#child?.send('weigh')
+    })
+  }
+
   /** The processes that it has started and that run. */
   descendants(): readonly number[] {
     return descendantsOf(this.pid)
@@ -160,6 +178,7 @@ export class Replica {
     // Starting blocks the loop while nobody is served, and the collection is ours.
     if (!this.#isServing || isCollected) return
     for (const [ms, count] of blocks) {
+      this.#ticks += count
       this.blocks.set(ms, (this.blocks.get(ms) ?? 0) + count)
       if (ms > tooLongMs) this.onBlock(ms)
     }
