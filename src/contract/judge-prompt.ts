@@ -28,7 +28,7 @@ const budget = z.int().min(16).max(1_000_000)
  * The most tokens of each value, by estimate. What is longer loses its middle, and the score is flagged. Without a number,
  * `max_prompt_tokens` of the model is the only limit.
  */
-export const tokenBudgets = z
+const tokenBudgets = z
   .strictObject({
     question: budget.optional(),
     prompt: budget.optional(),
@@ -226,7 +226,7 @@ const weightOf = (code: number): number =>
   code < 128 ? (weights[code] ?? 14) : code < 0x250 ? 16 : code < 0x530 ? 11 : 24
 
 /** An estimate: servers of judges have different tokenizers, and a reward must not depend on one that is asked. */
-export function estimatedTokens(text: string): number {
+function estimatedTokens(text: string): number {
   let sum = 0
   for (let at = 0; at < text.length; at++) sum += weightOf(text.charCodeAt(at))
   return Math.ceil(sum / unit)

@@ -71,7 +71,7 @@ export type Finding =
   | { readonly status: 'unasked' }
 
 /** The whole question: the shared beginning, and what follows it. */
-export function wholeQuestion(about: Prompt, { question }: Pick<PartQuestion, 'question'>): Prompt {
+function wholeQuestion(about: Prompt, { question }: Pick<PartQuestion, 'question'>): Prompt {
   const shift = about.values.length
   const last = about.literals.length - 1
   const literals = [

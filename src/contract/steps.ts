@@ -95,11 +95,11 @@ export function responseSteps(
 }
 
 /** The index of the turn that is the response: the assistant's last one. -1 if it wrote none. */
-export const responseTurn = ({ turns }: Pick<Sample, 'turns'>): number =>
+const responseTurn = ({ turns }: Pick<Sample, 'turns'>): number =>
   turns ? turns.findLastIndex(({ role }) => role === 'assistant') : 0
 
 /** More steps than any process reward model reads. A response with more of them is a bad sample. */
-export const mostSteps = 10_000
+const mostSteps = 10_000
 
 /**
  * A list of values with the author's mark after each, at which a process reward model scores them: `<extra_0>` for
@@ -208,7 +208,7 @@ export function aggregateSteps(values: readonly number[], how: StepAggregate): n
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value)
 
 /** The number of Unicode code points, as Python's len() counts. Half of a surrogate pair counts as one. */
-export function codePointLength(text: string): number {
+function codePointLength(text: string): number {
   let { length } = text
   for (let at = text.length - 1; at > 0; at--) {
     if (!isLow(text.charCodeAt(at)) || !isHigh(text.charCodeAt(at - 1))) continue

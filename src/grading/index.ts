@@ -28,7 +28,6 @@ export {
   type RubricForm,
   type RubricProblem,
   readRubric,
-  rubricForms,
   rubricLimits,
   rubricOf,
 } from './rubric/rows.ts'

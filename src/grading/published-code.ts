@@ -70,7 +70,7 @@ function pythonStrip(text: string): string {
 }
 
 /** Whether Open-Instruct refuses to run a program for a word in it, comments included. */
-export const openInstructRefuses = (program: string): boolean =>
+const openInstructRefuses = (program: string): boolean =>
   ['threading', 'multiprocess', 'import os', 'from os', 'shutil', 'import torch', 'from torch'].some((word) =>
     program.includes(word),
   ) || /(?:import|from) sklearn/.test(program)

@@ -17,7 +17,7 @@ export const qaGraders = [
 export type QaGrader = (typeof qaGraders)[number]
 
 /** How many words two texts share. Linear. Nothing in common is 0, also for two texts without words. */
-export function wordOverlap(answer: readonly string[], gold: readonly string[]): Overlap {
+function wordOverlap(answer: readonly string[], gold: readonly string[]): Overlap {
   const left = new Map<string, number>()
   for (const word of gold) left.set(word, (left.get(word) ?? 0) + 1)
   let same = 0

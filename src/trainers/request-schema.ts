@@ -7,7 +7,7 @@ import { templateNames } from './chat/templates.ts'
  * thousands of items, and a plain zod array makes an object for every mistake in each of them. `shown`: the item's
  * schema in OpenAPI.
  */
-export const listOf = <T extends z.ZodType>(item: T, shown: z.ZodType = item): z.ZodType<z.output<T>[]> =>
+const listOf = <T extends z.ZodType>(item: T, shown: z.ZodType = item): z.ZodType<z.output<T>[]> =>
   z
     .array(z.unknown())
     .superRefine((list, context) => {

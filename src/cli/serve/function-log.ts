@@ -158,7 +158,7 @@ export function textsOf(sample: Sample): string[] {
 }
 
 /** Adds all texts and keys within a value, and numbers as texts. */
-export function add(value: Json | undefined, texts: string[], depth: number): void {
+function add(value: Json | undefined, texts: string[], depth: number): void {
   if (typeof value === 'string') texts.push(value)
   else if (typeof value === 'number') texts.push(String(value))
   else if (typeof value === 'object' && value !== null && depth < 64)

@@ -154,7 +154,7 @@ export const isKnownWord = (word: string): boolean =>
 const count = <T>(all: readonly T[], holds: (one: T) => boolean): number => all.filter(holds).length
 
 /** Words that only English has. */
-export const englishWords =
+const englishWords =
   /(?<![\p{L}])(?:the|is|are|was|were|of|to|it|that|this|these|my|our|so|we|has|have|what|how|if|not|with|one|you|they|by|an|for|on|at|your|would|could|had)(?![\p{L}])/iu
 const isForeign =
   /[^\0-\x7f]|(?<![\p{L}])(?:el|los|las|un|una|del|que|es|son|por|para|con|lo|al|su|le|les|du|et|est|sont|par|pour|dans|ce|elle|nous|der|das|und|ist|sind|ein|eine|zu|mit|wir|gli|di|sono|per|che|os|um|uma|da|em|luego|donc|quindi|damit|folglich|quedan|queda|reste|restent|restano|ficam|bleiben|bleibt|übrig|es|insgesamt)(?![\p{L}])/iu

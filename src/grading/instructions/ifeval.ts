@@ -21,7 +21,7 @@ import {
 } from './reading.ts'
 
 /** Whether a keyword stands in a text. */
-export const has = (text: string, wanted: string, isPattern: boolean): boolean =>
+const has = (text: string, wanted: string, isPattern: boolean): boolean =>
   !matchesOf(wanted, text, isPattern).next().done
 
 /** How often a keyword stands in a text. */

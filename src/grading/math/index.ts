@@ -13,7 +13,6 @@ export {
   type MathEquality,
   type MathTruth,
   type MathVerdict,
-  mathRefusals,
   readMathTruth,
   symbolicallyEqual,
   usualComparison,

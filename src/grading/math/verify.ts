@@ -161,12 +161,12 @@ export interface MathVerdict {
 }
 
 /** Why an answer does not count. `no_expression`: it is no mathematics, or says more than its value. */
-export const mathRefusals = ['no_answer', 'no_expression', 'unequal'] as const
+type MathRefusal = 'no_answer' | 'no_expression' | 'unequal'
 
 /** Whether one committed answer equals the truth. One of the two is null. */
 export interface MathEquality {
   readonly decision: Decision | null
-  readonly reason: (typeof mathRefusals)[number] | null
+  readonly reason: MathRefusal | null
 }
 
 /** How answers are compared where a rule has no options for it. */
@@ -231,7 +231,7 @@ function verdictOn(
   return { decision, extracted: (statement.expression ?? statement.words).slice(0, 500) || null, reason }
 }
 
-const refused = (reason: (typeof mathRefusals)[number]): MathEquality => ({ decision: null, reason })
+const refused = (reason: MathRefusal): MathEquality => ({ decision: null, reason })
 const found = (decision: Decision): MathEquality => ({ decision, reason: null })
 
 function sameAs(

@@ -27,7 +27,7 @@ export interface Criterion {
 }
 
 /** Whose way of writing a rubric it is. `plain`: the gateway's own. */
-export const rubricForms = [
+const rubricForms = [
   'plain',
   'healthbench',
   'rar',

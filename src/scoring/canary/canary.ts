@@ -164,7 +164,7 @@ function targetsOf(plans: Iterable<Plan>, { probes }: CanarySettings): readonly 
 export type ProbeResult = 'passed' | 'wrong' | 'unreadable' | 'no_call' | 'failed'
 
 /** The bounds `min` and `max` are inclusive. */
-export function resultOf({ min, max }: Probe, probed: Probed): ProbeResult {
+function resultOf({ min, max }: Probe, probed: Probed): ProbeResult {
   if (probed.status !== 'verdict') return probed.status
   return probed.value >= min && probed.value <= max ? 'passed' : 'wrong'
 }

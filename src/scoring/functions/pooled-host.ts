@@ -231,7 +231,7 @@ function usableReason(end: JobEnd): string {
 }
 
 /** Why a job has no result, in words. */
-export function reasonOf(end: JobEnd): string {
+function reasonOf(end: JobEnd): string {
   switch (end.status) {
     case 'done':
       return end.result.type === 'invalid' ? end.result.reason : 'gave no answer of the right kind'

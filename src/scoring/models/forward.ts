@@ -127,7 +127,7 @@ class ServerRefusal extends Error {
 }
 
 /** One call to an instance that `InstancePool.take` returned. Frees the slot. Rejects with UpstreamError or ServerRefusal. */
-export async function begin(
+async function begin(
   model: Model,
   member: PoolMember,
   message: { readonly path: string; readonly body: string; readonly load: Load },

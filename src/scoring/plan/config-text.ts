@@ -207,7 +207,7 @@ const named = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
  * Substitutes `${NAME}` and `${NAME:-default}` once; values are not scanned again. An empty variable counts as unset, and
  * `$${` means `${`. If a name looks like a secret's, its value is hidden in all output from here on.
  */
-export function substitute(
+function substitute(
   text: string,
   env: Environment,
 ): { readonly text: string; readonly mistakes: readonly string[] } {

@@ -317,7 +317,7 @@ function fits(text: string, pieces: readonly string[]): boolean {
  * What becomes of a judge's text without a verdict: a step's setting, or its reward's where that fits its function. Reports one
  * that does not fit.
  */
-export function onUnreadableOf(
+function onUnreadableOf(
   step: Pick<Partial<StepConfig>, 'on_unreadable'>,
   reward: Partial<Pick<RewardConfig, 'on_unreadable'>>,
   description: FunctionDescription,

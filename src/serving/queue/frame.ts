@@ -16,8 +16,8 @@ const magic = Buffer.from([0, 0x52, 0x47, 0x51])
 const fixedBytes = 20
 
 /** A longer head or body is never written, so a larger length is damage. */
-export const mostHeadBytes = 1024 * 1024
-export const mostBodyBytes = 1024 * 1024 * 1024
+const mostHeadBytes = 1024 * 1024
+const mostBodyBytes = 1024 * 1024 * 1024
 
 /** The bytes of a record, in two pieces so that the body is not copied. */
 export function encodeFrame(head: object, body: Uint8Array): readonly [Buffer, Uint8Array] {

@@ -153,7 +153,7 @@ const mark = '<image>'
  * The row with its column `images`, of data sets such as verl's Geometry3K, where `<image>` stands in the prompt, as verl puts
  * them; images without such a mark stand before the last question. The same row if it has none.
  */
-export function withImageColumn(row: Fields): Fields {
+function withImageColumn(row: Fields): Fields {
   const { images, ...rest } = row
   const given = Array.isArray(images) ? images : images === undefined || images === null ? [] : [images]
   const { prompt } = row

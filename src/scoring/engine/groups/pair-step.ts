@@ -113,7 +113,7 @@ export type Comparison =
 export type Panel = ReadonlyMap<string, number>
 
 /** Compares two answers, in both orders if `swap` is set: a single order would include the judge's position bias. */
-export async function compared(
+async function compared(
   context: StepContext,
   step: PlanStep,
   contestants: readonly CallRow[],

@@ -31,7 +31,7 @@ export function* neutralising(
 }
 
 /** The mark that the guard inserts to break a look-alike: visible, and removed by deleting it. */
-export const mark = '·'
+const mark = '·'
 
 /** The step token of Math-Shepherd's process reward model. */
 const stepMark = 'ки'

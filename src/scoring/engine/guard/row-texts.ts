@@ -116,7 +116,7 @@ export function echoesOf(sample: Sample): readonly string[] {
  * Whether `text` contains `part`. Only the first occurrence of the beginning of `part` is compared, which keeps the
  * cost linear.
  */
-export function holds(text: string, part: string): boolean {
+function holds(text: string, part: string): boolean {
   const at = text.indexOf(part.slice(0, probe))
   return at >= 0 && text.startsWith(part, at)
 }

@@ -12,7 +12,7 @@ export const unreadable = (what: string): UpstreamError =>
 const withoutVerdict = (what: string): UpstreamError =>
   new UpstreamError('judge_unparseable', what, { remedy: 'give-up', blame: false })
 
-export const refused = (): UpstreamError => withoutVerdict('the model refused to answer this question')
+const refused = (): UpstreamError => withoutVerdict('the model refused to answer this question')
 
 /** How far probabilities may be from a sum of 1. */
 const sumWithin = 0.01

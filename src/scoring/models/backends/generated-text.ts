@@ -92,7 +92,7 @@ const oneToken = memoizeByObject(
 )
 
 /** Probability of each label from the first token's alternatives; sums to 1. Throws UpstreamError if no label is likely. */
-export const readChoice = (labels: readonly string[], generation: Generation): Record<string, number> =>
+const readChoice = (labels: readonly string[], generation: Generation): Record<string, number> =>
   shares(labelMass(labels, generation))
 
 /** Probability of each label among the first token's alternatives, as the server reports them. Throws as `readChoice`. */
@@ -164,7 +164,7 @@ function labelOf(token: string, labels: readonly string[]): string | null {
 const roundedUp = 1e-3
 
 /** The largest sum of probabilities that were rounded to 16 bits. */
-export const mostMass = 1.01
+const mostMass = 1.01
 
 /**
  * The most tokens of a vocabulary that are shown as the same text: with and without a leading space, and as a byte. Fragments

@@ -83,14 +83,14 @@ const sharingOf = memoizeByObject(({ json, batch }: Batched): Sharing | { readon
 const isBatched = (request: ServiceRequest): request is Batched => request.batch !== undefined
 
 /** Equal for requests that may become one; null: this one is sent alone. Throws UpstreamError. */
-export function batchKeyOf(request: ServiceRequest): string | null {
+function batchKeyOf(request: ServiceRequest): string | null {
   if (!isBatched(request)) return null
   const sharing = sharingOf(request)
   return sharing.batch === null ? null : sharing.key
 }
 
 /** The body of requests with one batch key: the first one's with all entries, each with its number in `key`. */
-export function sharedBody(requests: readonly ServiceRequest[]): string {
+function sharedBody(requests: readonly ServiceRequest[]): string {
   const all = requests.map((request) => sharingOf(request as Batched) as Sharing)
   const [{ batch, rest }] = all as [Sharing]
   const items = all.map(({ item }, at) => (batch.key === undefined ? item : numbered(item, batch.key, at)))
@@ -105,7 +105,7 @@ function numbered(item: Json, key: string, at: number): Json {
 }
 
 /** The reply to a request that was sent alone: one entry, with the request's own key if that has one. Throws UpstreamError. */
-export function loneReply(reply: Json, request: ServiceRequest): Json {
+function loneReply(reply: Json, request: ServiceRequest): Json {
   if (!isBatched(request)) return reply
   const { key, reply: place } = request.batch
   const pointer = pointerOf(place)
@@ -137,10 +137,7 @@ function keyIn(entry: Json | undefined, key: string): string | null {
  * whose entry is missing. Throws UpstreamError for a list of another length and for a key that stands twice: then no entry
  * is certain.
  */
-export function ownReplies(
-  reply: Json,
-  requests: readonly ServiceRequest[],
-): readonly (Json | UpstreamError)[] {
+function ownReplies(reply: Json, requests: readonly ServiceRequest[]): readonly (Json | UpstreamError)[] {
   const { batch } = sharingOf(requests[0] as Batched) as Sharing
   const pointer = pointerOf(batch.reply)
   const list = listAt(reply, pointer, requests.length)

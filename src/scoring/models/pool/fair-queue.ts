@@ -301,7 +301,7 @@ export class Reservation<W extends Waiter> {
 }
 
 /** A binary heap that reports the index of its items, so that any of them can be moved or removed in O(log n). */
-export class Heap<T> {
+class Heap<T> {
   readonly #items: T[] = []
   readonly #isBefore: (one: T, other: T) => boolean
   readonly #placed: (item: T, at: number) => void

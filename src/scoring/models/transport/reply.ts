@@ -128,7 +128,7 @@ export function refusal(reply: Reply): UpstreamError {
 }
 
 /** Milliseconds of a Retry-After header, at most a minute. A date counts as one second. */
-export function retryAfterMs(value: string): number {
+function retryAfterMs(value: string): number {
   if (value === '') return 0
   const seconds = Number(value)
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 60) * 1000 : 1000

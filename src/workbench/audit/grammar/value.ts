@@ -52,7 +52,7 @@ const isStructured = (truth: Json): boolean =>
   typeof truth === 'object' && truth !== null && truthTexts(truth).length === 0
 
 /** The texts of a ground truth of one value or of alternatives. Empty for truths of several parts. */
-export function truthTexts(truth: Json): readonly string[] {
+function truthTexts(truth: Json): readonly string[] {
   if (typeof truth === 'number' || typeof truth === 'boolean') return [String(truth)]
   if (typeof truth === 'string') {
     const text = (truth.split('####').at(-1) ?? '').trim()
@@ -112,7 +112,7 @@ function nearTexts(
 }
 
 /** The value with wrong ones: given near misses first, then made ones. */
-export function valueFrom(right: string, prompt: string, nears: readonly string[] = []): Value {
+function valueFrom(right: string, prompt: string, nears: readonly string[] = []): Value {
   const plain = right.replace(/^\$|^[-−]?\\\$|,(?=\d{3}\b)/g, '').replace('−', '-')
   const isNumber = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(plain) && plain.length <= 15
   const number = isNumber ? Number(plain) : null
