@@ -17,9 +17,9 @@ import { QueueMemory } from '../src/scoring/models/pool/capacity.ts'
 import { startSimulatedServer } from '../src/simulator/index.ts'
 import { latencyMs } from '../src/simulator/model.ts'
 import { Attempts } from '../src/simulator/options.ts'
+import { VirtualTime } from '../test/support/virtual-time.ts'
 import { median, quantile } from './quantile.ts'
 import { VirtualServers } from './virtual-servers.ts'
-import { VirtualTime } from './virtual-time.ts'
 
 const slowness = 4
 const samples = 1024

@@ -150,6 +150,18 @@ export class FaultScript {
     })
   }
 
+  /** Whether nothing that runs on the server goes on. */
+  get isHanging(): boolean {
+    return this.#armed.some(
+      (armed) =>
+        armed.fault.kind === 'hang' &&
+        armed.fault.recovery !== undefined &&
+        armed.fault.path === undefined &&
+        isTotal(armed.fault) &&
+        this.#isOpen(armed),
+    )
+  }
+
   #isOpen({ from, until }: Armed): boolean {
     const now = this.#clock.now()
     return now >= from && now < until

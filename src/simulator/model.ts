@@ -89,6 +89,10 @@ export class SimulatedModel {
   readonly #reading: Capacity
   readonly #latency: Latency
   readonly #attempts: Attempts
+  /** When each running sequence got its slot. */
+  readonly #running = new Map<Sequence, number>()
+  #generated = 0
+  #reported = 0
 
   constructor(options: SimulatedServerOptions) {
     this.options = options
@@ -124,6 +128,21 @@ export class SimulatedModel {
   }
 
   /**
+   * Tokens that it has generated so far, as its metrics say: those of running sequences too, and hidden ones of sequences that took longer than
+   * their text. None while it hangs.
+   */
+  get generatedTokens(): number {
+    if (this.faults.isHanging) return this.#reported
+    let partial = 0
+    for (const [sequence, since] of this.#running) {
+      const share = (this.clock.now() - since) / (sequence.firstMs + sequence.restMs)
+      partial += Math.floor(Math.min(1, share) * generatedBy(sequence))
+    }
+    this.#reported = Math.max(this.#reported, this.#generated + partial)
+    return this.#reported
+  }
+
+  /**
    * Counts a prompt's tokens and looks it up in the cache. Throws a Refusal if it does not fit the window.
    */
   admit(text: string, turns?: readonly Turn[]): Admitted {
@@ -152,11 +171,17 @@ export class SimulatedModel {
     const { prefillMsPerToken = 0, decodeMsPerToken = 0, prefillTokensPerS } = this.options
     const drawn = latencyMs(this.#latency, question + choice, attempt)
     const unread = tokens - cachedTokens
+    // What ran into its limit took the time of the tokens that it wrote.
+    const isCut = finishReason === 'length'
     return {
       readMs: prefillTokensPerS === undefined ? 0 : (unread / prefillTokensPerS) * 1000 * factor,
       firstMs: (drawn * firstTokenShare + prefillMsPerToken * unread) * factor + ms,
-      restMs: (drawn * (1 - firstTokenShare) + decodeMsPerToken * written) * factor,
+      restMs:
+        (Math.min(drawn * (1 - firstTokenShare), isCut ? written * thoughtMs : endless) +
+          decodeMsPerToken * written) *
+        factor,
       tokens: tokens + written,
+      written,
       finishReason,
     }
   }
@@ -168,12 +193,17 @@ export class SimulatedModel {
   async run({ signal, held }: Wanted, sequence: Sequence): Promise<boolean> {
     const admitted = this.sglang.admit(signal)
     const ms = sequence.firstMs + sequence.restMs
+    const first = async (): Promise<boolean> => {
+      const hasRead = sequence.readMs <= 0 || (await this.#reading.hold(sequence.readMs, signal))
+      if (hasRead) this.#running.set(sequence, this.clock.now())
+      return hasRead
+    }
     const finished =
       (admitted === null || (await admitted)) &&
       (await this.capacity.hold(ms, signal, {
         tokens: sequence.tokens,
         held,
-        ...(sequence.readMs > 0 && { first: () => this.#reading.hold(sequence.readMs, signal) }),
+        ...((sequence.readMs > 0 || ms > 0) && { first }),
       }))
     this.#count(finished, sequence)
     if (!finished && signal.reason !== abortedByRequest) throw new Gone()
@@ -193,6 +223,7 @@ export class SimulatedModel {
       (sequence.readMs <= 0 || (await this.#reading.hold(sequence.readMs, signal))) &&
       (await this.#passes(sequence.firstMs, signal))
     let isOver = false
+    if (isReady) this.#running.set(sequence, this.clock.now() - sequence.firstMs)
     const end = (finished: boolean): void => {
       if (isOver) return
       isOver = true
@@ -232,10 +263,16 @@ export class SimulatedModel {
     this.capacity.paused = false
     this.capacity.lastBatch = { running: 0, waiting: 0 }
     this.cache.clear()
+    this.#running.clear()
+    this.#generated = 0
+    this.#reported = 0
     this.sglang.reset()
   }
 
-  #count(finished: boolean, { firstMs, restMs, finishReason }: Sequence): void {
+  #count(finished: boolean, sequence: Sequence): void {
+    const { firstMs, restMs, finishReason } = sequence
+    this.#running.delete(sequence)
+    if (finished) this.#generated += generatedBy(sequence)
     count(this.counters.finishReasons, finished ? finishReason : 'abort')
     if (!finished) {
       this.counters.aborted += 1
@@ -294,6 +331,14 @@ export interface Slowdown {
 
 const usualBlocks = 8192
 
+const endless = Number.POSITIVE_INFINITY
+
+/** Milliseconds that a sequence takes for a token, if its text is too short for its time: a model that thinks. */
+const thoughtMs = 25
+
+const generatedBy = ({ firstMs, restMs, written }: Sequence): number =>
+  Math.max(written, Math.floor((firstMs + restMs) / thoughtMs))
+
 /** The share of the latency before the first token. */
 const firstTokenShare = 0.3
 
@@ -316,7 +361,9 @@ interface Sequence {
   readonly firstMs: number
   /** Time after its first token. */
   readonly restMs: number
+  /** Of prompt and text. */
   readonly tokens: number
+  readonly written: number
   readonly finishReason: string
 }
 

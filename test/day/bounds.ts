@@ -3,6 +3,8 @@ export interface Verdict {
   readonly what: string
   readonly bound: string
   readonly measured: string
+  /** The same as a number, in the unit of the bound. */
+  readonly value: number
   /** null: told, not judged. */
   readonly holds: boolean | null
 }
@@ -13,6 +15,7 @@ export function atMost(what: string, measured: number, limit: number, unit: stri
   return {
     what,
     bound: `at most ${shown(limit)}`,
+    value: measured,
     measured: note === '' ? shown(measured) : `${shown(measured)} (${note})`,
     holds: measured <= limit,
   }
@@ -25,6 +28,20 @@ export function atMost(what: string, measured: number, limit: number, unit: stri
 export function late(what: string, whole: number, waited: number, limit: number, unit: string): Verdict {
   const verdict = atMost(what, whole, limit, unit, `${round(Math.min(whole, waited))} in line for a core`)
   return { ...verdict, holds: verdict.holds || (whole - waited <= limit ? null : false) }
+}
+
+/** For each line the step whose value is the largest; a line that failed in one step has failed. */
+export function worstOf(steps: readonly (readonly Verdict[])[]): readonly Verdict[] {
+  const worst = new Map<string, Verdict>()
+  for (const [at, verdicts] of steps.entries())
+    for (const verdict of verdicts) {
+      const before = worst.get(verdict.what)
+      const holds = before?.holds === false ? false : verdict.holds
+      const isWorse = !before || verdict.value > before.value || Number.isNaN(verdict.value)
+      const shown = isWorse ? { ...verdict, measured: `${verdict.measured}, step ${at + 1}` } : before
+      worst.set(verdict.what, { ...shown, holds })
+    }
+  return [...worst.values()]
 }
 
 /** A part of a step is too short to judge this by: most of it is spent by processes that have just begun. */

@@ -4,8 +4,11 @@ import type { Trainer } from './trainer.ts'
 
 /** What the events of a day found. */
 export interface Found {
-  /** When each replica took the server that hung for suspect, and how long it stood in line for a core meanwhile. NaN: it did not. */
-  readonly suspect: { readonly seconds: number; readonly waitedS: number }[]
+  /**
+   * How long each replica had calls at the server that hung until it took it for suspect, and how long it stood in line for a core meanwhile.
+   * NaN: it did not.
+   */
+  readonly suspect: { readonly replica: number; readonly seconds: number; readonly waitedS: number }[]
   cancelled: number
 }
 
@@ -34,6 +37,8 @@ const at = {
 const fullStepMs = 600_000
 const [downMs, hangMs, awayMs] = [60_000, 60_000, 90_000]
 const suspectWithinMs = 25_000
+/** A server cannot be known to hang before a call has been there for so long. */
+const suspectMs = 15_000
 /** Of 8,192 rows, 256 are cancelled. */
 const shareCancelled = 1 / 32
 
@@ -41,6 +46,7 @@ export async function playEvents(day: Day): Promise<Found> {
   const { stage, trainer, stepMs, rows, now, say } = day
   const found: Found = { suspect: [], cancelled: 0 }
   const scale = Math.min(1, stepMs / fullStepMs)
+  const { pause, isReal } = stage.time
   const until = (share: number) => pause(share * stepMs - now())
   const serversOf = (judge: string) => stage.servers.filter((server) => server.judge === judge)
   const [first, second] = serversOf('judge-small')
@@ -59,10 +65,10 @@ export async function playEvents(day: Day): Promise<Found> {
       Promise.all(stage.replicas.map(suspectAfter)),
       pause(hangMs * scale),
     ])
-    found.suspect.push(...suspect)
+    found.suspect.push(...suspect.flatMap((one) => one ?? []))
     await second?.faults([])
     say(
-      `it was suspect after ${suspect.map(({ seconds }) => seconds.toFixed(1)).join(' and ')} s, and is well again`,
+      `it was suspect after ${suspect.map((one) => one?.seconds.toFixed(1) ?? 'no call').join(' and ')} s, and is well again`,
     )
   })
   const reload = until(at.reload).then(async () => {
@@ -87,10 +93,12 @@ export async function playEvents(day: Day): Promise<Found> {
   })
   // A replica that begins anew has no calls at the server that hangs.
   const restarts = Promise.all([hangs, until(at.killMinus9)]).then(async () => {
-    say('kill -9 of replica 0')
-    await stage.replicas[0]?.kill()
-    await stage.replicas[0]?.start()
-    say('it is back')
+    if (isReal) {
+      say('kill -9 of replica 0')
+      await stage.replicas[0]?.kill()
+      await stage.replicas[0]?.start()
+      say('it is back')
+    }
     await until(at.rolling)
     for (const [index, replica] of stage.replicas.entries()) {
       say(`replica ${index} restarts`)
@@ -111,21 +119,27 @@ export async function playEvents(day: Day): Promise<Found> {
     }
   }
 
-  async function suspectAfter(replica: Replica): Promise<Found['suspect'][number]> {
-    const [began, before] = [performance.now(), replica.waitedMs()]
+  /** null: it had no call at the server for long enough. */
+  async function suspectAfter(replica: Replica, index: number): Promise<Found['suspect'][number] | null> {
+    const [began, before] = [now(), replica.waitedMs()]
     const waitedMs = () => replica.waitedMs() - before
-    while (performance.now() - began - waitedMs() < suspectWithinMs) {
+    const server = `instance="${second?.address}"`
+    /** Since when calls have been there. */
+    let since: number | null = null
+    while (now() - began - waitedMs() < suspectWithinMs) {
       const isSuspect = await replica.metric(
         'reward_gateway_instances',
         'model="judge-small"',
         'state="suspect"',
       )
-      if (isSuspect > 0) return { seconds: (performance.now() - began) / 1000, waitedS: waitedMs() / 1000 }
+      if (isSuspect > 0)
+        return { replica: index, seconds: (now() - (since ?? began)) / 1000, waitedS: waitedMs() / 1000 }
+      const hasCalls = (await replica.metric('reward_gateway_upstream_in_flight', server)) > 0
+      since = hasCalls ? (since ?? now()) : null
       await pause(500)
     }
-    return { seconds: Number.NaN, waitedS: 0 }
+    return since === null || now() - since < suspectMs
+      ? null
+      : { replica: index, seconds: Number.NaN, waitedS: 0 }
   }
 }
-
-export const pause = (ms: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))

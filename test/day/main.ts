@@ -6,7 +6,6 @@
 import { parseArgs } from 'node:util'
 import { endsChildren } from '../chaos/stage.ts'
 import { atMost, tableOf, told, type Verdict } from './bounds.ts'
-import { pause } from './events.ts'
 import { warmingRows } from './load.ts'
 import { leftInFlight, stillAlive } from './measures.ts'
 import { openStage } from './stage.ts'
@@ -44,7 +43,7 @@ const mib = 2 ** 20
 endsChildren()
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 const stage = await openStage({ port, seed, judgeSpeed, knowsPlaces: !values['default-limits'] })
-const warming = new Trainer(stage, () => performance.now())
+const warming = new Trainer(stage, stage.time.now)
 await warming.learn()
 await Promise.all(warmingRows(seed, warmingCount).map((row) => warming.score(row)))
 await warming.close()
@@ -70,7 +69,7 @@ for (let step = 0; step < steps; step++) {
   judge(played.verdicts)
   print(`\n${played.more}\n`)
   // What the page and the metrics show of the step is written once a second.
-  await pause(1500)
+  await stage.time.pause(1500)
   heaps.push(Math.max(...(await Promise.all(stage.replicas.map((replica) => replica.heapAtRest())))) / mib)
 }
 const left = await leftInFlight(stage)

@@ -1,8 +1,8 @@
 import { quantile, quantileOf } from './bounds.ts'
-import { pause } from './events.ts'
 import { asked, isByRule, kinds, type Row } from './load.ts'
 import { isAlive } from './replica.ts'
 import type { Stage } from './stage.ts'
+import { realTime } from './timeline.ts'
 import type { Final, Trainer } from './trainer.ts'
 
 /** When run B was under way, on the clock of the step, and the gateway's CPU milliseconds meanwhile. */
@@ -58,6 +58,7 @@ export class Measures {
 
   /** Resolves when run B, which comes then, has all its rewards, or at a limit. */
   async burst(fromMs: number, rows: readonly Row[], limitMs: number): Promise<Burst> {
+    const { pause } = this.#stage.time
     await pause(fromMs - this.#now())
     const before = this.#cpuMs()
     const own = rows.filter(({ kind }) => kind === 'burst')
@@ -102,7 +103,7 @@ export class Measures {
 }
 
 /** What is still under way at replicas and servers once nobody waits. */
-export async function leftInFlight({ replicas, servers }: Stage): Promise<number> {
+export async function leftInFlight({ replicas, servers, time }: Stage): Promise<number> {
   const gauges = [
     'samples_in_flight',
     'upstream_in_flight',
@@ -117,7 +118,7 @@ export async function leftInFlight({ replicas, servers }: Stage): Promise<number
     ])
     const left = counts.reduce((sum, count) => sum + count, 0)
     if (left === 0 || tries === 50) return left
-    await pause(200)
+    await time.pause(200)
   }
 }
 
@@ -126,7 +127,7 @@ export async function stillAlive(pids: readonly number[]): Promise<number> {
   for (let tries = 0; ; tries++) {
     const alive = pids.filter(isAlive).length
     if (alive === 0 || tries === 30) return alive
-    await pause(100)
+    await realTime.pause(100)
   }
 }
 
@@ -141,7 +142,10 @@ export function p99ByRule(finals: readonly Final[]): { ms: number; waitedMs: num
   return { ms, waitedMs: ms - quantile(served, 0.99) }
 }
 
-/** p99 of the rows of run A that ask what run B asks: those that were sent while it was under way, over the others. */
+/**
+ * p99 of the rows of run A that ask what run B asks: those that were sent while it was under way, over the others. NaN: run A has no such
+ * rows.
+ */
 export function burstRatio(
   finals: readonly Final[],
   { fromMs, untilMs }: Burst,
@@ -151,7 +155,7 @@ export function burstRatio(
   const [within, otherwise] = [asking.filter(isWithin), asking.filter((final) => !isWithin(final))]
   const [one, other] = [within, otherwise].map((some) => quantile(some.map(msOf), 0.99)) as [number, number]
   const note = `${within.length} rows ${Math.round(one)} ms, ${otherwise.length} rows ${Math.round(other)} ms`
-  return { ratio: within.length === 0 ? 0 : one / other, note }
+  return { ratio: asking.length === 0 ? Number.NaN : within.length === 0 ? 0 : one / other, note }
 }
 
 /** How long rows of each kind took. */

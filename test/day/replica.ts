@@ -9,13 +9,39 @@ const readyWithinMs = 120_000
 /** Of a block of the loop. */
 const tooLongMs = 50
 
-/** A gateway at one port over all its restarts, as docs/performance.md advises to run it, with what it used. */
-export class Replica {
-  readonly port: number
+/** A gateway at one port over all its restarts, with what it used. */
+export interface Replica {
   /** Ticks of its loop by the milliseconds that it was blocked before, while it served. */
+  readonly blocks: ReadonlyMap<number, number>
+  readonly peakRss: number
+  /** Told of each block that is longer than it may be. */
+  onBlock: (ms: number) => void
+  /** Forgets what came before the step. */
+  begin(): void
+  /** Resolves once /readyz says so. */
+  start(): Promise<void>
+  /** Ends it as SIGTERM does; the exit code. */
+  stop(): Promise<number | null>
+  kill(): Promise<void>
+  /** CPU milliseconds that all its processes so far took to serve, without those that start them, and without watching the loop. */
+  cpuMs(): number
+  /** Milliseconds in which its loop stood in line for a core of a busy machine. */
+  waitedMs(): number
+  /** Samples of a metric whose labels hold all of these texts, summed. NaN: nobody answers. */
+  metric(name: string, ...labels: readonly string[]): Promise<number>
+  /** The versions of its rewards by name; none while nobody answers. */
+  versions(): Promise<ReadonlyMap<string, string>>
+  /** Bytes of the heap that are in use after a full collection. */
+  heapAtRest(): Promise<number>
+  /** The processes that it has started and that run. */
+  descendants(): readonly number[]
+}
+
+/** A replica that is a process, started as docs/performance.md advises. */
+export class ReplicaProcess implements Replica {
+  readonly port: number
   readonly blocks = new Map<number, number>()
   peakRss = 0
-  /** Told of each block that is longer than it may be. */
   onBlock = (_ms: number): void => {}
   readonly #folder: string
   readonly #env: Readonly<Record<string, string>>
@@ -46,7 +72,6 @@ export class Replica {
     return this.#child?.pid ?? 0
   }
 
-  /** Resolves once /readyz says so. */
   async start(): Promise<void> {
     const preload = ['--import', join(import.meta.dirname, 'gateway-figures.js'), '--expose-gc']
     const serve = ['serve', '--config', this.#folder, '--port', String(this.port), '--log-level', 'fatal']
@@ -71,7 +96,6 @@ export class Replica {
     this.#isServing = true
   }
 
-  /** SIGTERM; the exit code. */
   async stop(): Promise<number | null> {
     const child = this.#child
     if (!child) return null
@@ -99,43 +123,26 @@ export class Replica {
     this.#child?.kill('SIGHUP')
   }
 
-  /** CPU milliseconds that all its processes so far took to serve, without those that start them, and without watching the loop. */
   cpuMs(): number {
     const now = this.#isServing ? cpuMsOf(this.pid) : 0
     if (now > 0) this.#lastCpu = now - this.#startingCost
     return this.#spent + this.#lastCpu - this.#ticks * (this.#tickCostMs ?? 0)
   }
 
-  /** Milliseconds in which its loop stood in line for a core of a busy machine. */
   waitedMs(): number {
     const now = waitedMsOf(this.pid)
     if (now > 0) this.#lastWaited = now
     return this.#waitedBefore + this.#lastWaited
   }
 
-  /** Samples of a metric whose labels hold all of these texts, summed. NaN: nobody answers. */
-  async metric(name: string, ...labels: readonly string[]): Promise<number> {
-    const text = await fetch(`${this.url}/metrics`).then(
-      (answer) => answer.text(),
-      () => null,
-    )
-    if (text === null) return Number.NaN
-    const lines = text
-      .split('\n')
-      .filter((line) => line.startsWith(name) && /^[ {]/.test(line.slice(name.length)))
-      .filter((line) => labels.every((label) => line.includes(label)))
-    return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+  metric(name: string, ...labels: readonly string[]): Promise<number> {
+    return metricAt(this.url, name, labels)
   }
 
-  /** The versions of its rewards by name; none while nobody answers. */
-  async versions(): Promise<ReadonlyMap<string, string>> {
-    const answer = await fetch(`${this.url}/v1/rewards`).catch(() => null)
-    if (!answer) return new Map()
-    const { rewards } = (await answer.json()) as { rewards: readonly { name: string; version: string }[] }
-    return new Map(rewards.map(({ name, version }) => [name, version]))
+  versions(): Promise<ReadonlyMap<string, string>> {
+    return versionsAt(this.url)
   }
 
-  /** Bytes of the heap that are in use after a full collection. */
   heapAtRest(): Promise<number> {
     return new Promise((resolve) => {
       const listen = ({ isCollected, heapUsed }: ReplicaFigures) => {
@@ -162,12 +169,10 @@ export class Replica {
     })
   }
 
-  /** The processes that it has started and that run. */
   descendants(): readonly number[] {
     return descendantsOf(this.pid)
   }
 
-  /** Forgets what came before the step. */
   begin(): void {
     this.blocks.clear()
     this.peakRss = 0
@@ -192,6 +197,28 @@ export class Replica {
     this.#lastWaited = 0
     this.#child = null
   }
+}
+
+/** See Replica. */
+export async function metricAt(url: string, name: string, labels: readonly string[]): Promise<number> {
+  const text = await fetch(`${url}/metrics`).then(
+    (answer) => answer.text(),
+    () => null,
+  )
+  if (text === null) return Number.NaN
+  const lines = text
+    .split('\n')
+    .filter((line) => line.startsWith(name) && /^[ {]/.test(line.slice(name.length)))
+    .filter((line) => labels.every((label) => line.includes(label)))
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+}
+
+/** See Replica. */
+export async function versionsAt(url: string): Promise<ReadonlyMap<string, string>> {
+  const answer = await fetch(`${url}/v1/rewards`).catch(() => null)
+  if (!answer) return new Map()
+  const { rewards } = (await answer.json()) as { rewards: readonly { name: string; version: string }[] }
+  return new Map(rewards.map(({ name, version }) => [name, version]))
 }
 
 /** 0 where the process has gone. */

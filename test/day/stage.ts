@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import type { InjectedFault } from '../../src/simulator/faults.ts'
 import type { ServerStats } from '../../src/simulator/stats.ts'
 import type { JudgeServers } from './judge-server.ts'
-import { kinds, weightsOf } from './load.ts'
-import { Replica, waitedMsOf } from './replica.ts'
+import { type Kind, kinds, type Row, weightsOf } from './load.ts'
+import { type Replica, ReplicaProcess, waitedMsOf } from './replica.ts'
+import { realTime, type Timeline } from './timeline.ts'
 import type { JudgeName } from './verdicts.ts'
 
 /** One server of a judge, by its control port, which stays open while the server is down. */
@@ -20,8 +21,11 @@ export interface JudgeServer {
   stats(): Promise<ServerStats>
 }
 
-/** All processes of a day. */
+/** All that takes part in a day. */
 export interface Stage {
+  readonly time: Timeline
+  /** A row as it is played here; none if its kind is not. Absent: as it is. */
+  readonly played?: (row: Row) => readonly Row[]
   /** The balancer's address. */
   readonly origin: string
   readonly replicas: readonly Replica[]
@@ -46,11 +50,11 @@ export interface StageOptions {
   readonly knowsPlaces: boolean
 }
 
-const [balancerAt, replicasAt, controlsAt] = [0, 1, 50]
-const replicaCount = 2
+export const [balancerAt, replicasAt, controlsAt] = [0, 1, 50]
+export const replicaCount = 2
 
 /** Medians and places as in the day that docs/reliability.md describes. */
-const judges: readonly (Omit<JudgeServers, 'seed'> & { readonly portAt: number })[] = [
+export const judges: readonly (Omit<JudgeServers, 'seed'> & { readonly portAt: number })[] = [
   { judge: 'judge-small', portAt: 10, count: 4, maxNumSeqs: 64, latencyMedianMs: 1200, latencySigma: 0.8 },
   { judge: 'judge-big', portAt: 20, count: 2, maxNumSeqs: 32, latencyMedianMs: 9000, latencySigma: 0.7 },
   {
@@ -81,15 +85,16 @@ export async function openStage({ port, seed, judgeSpeed, knowsPlaces }: StageOp
     ]),
   )
   const replicaPorts = Array.from({ length: replicaCount }, (_, at) => port + replicasAt + at)
-  const balancer = helper('balancer.js', [port + balancerAt, ...replicaPorts].map(String))
+  const balancer = helper('balancer-process.js', [port + balancerAt, ...replicaPorts].map(String))
   await Promise.all([...helpers, balancer].map(ready))
   let edition = 0
-  write(folder, 'gateway', gatewayConfig(port, knowsPlaces))
-  writeRewards(folder, edition)
-  const env = { DAY_GUARD_SECRET: 'equal-prompts-in-both-replicas' }
-  const replicas = replicaPorts.map((replica) => new Replica(replica, folder, env))
+  write(folder, 'gateway', { ...gatewayConfig(port, knowsPlaces), sandboxes: { local: {} } })
+  writeRewards(folder, edition, kinds)
+  const env = guardEnv
+  const replicas = replicaPorts.map((replica) => new ReplicaProcess(replica, folder, env))
   await Promise.all(replicas.map((replica) => replica.start()))
   return {
+    time: realTime,
     origin: `http://127.0.0.1:${port + balancerAt}`,
     replicas,
     servers: judges.flatMap(({ judge, portAt, count }) =>
@@ -100,7 +105,7 @@ export async function openStage({ port, seed, judgeSpeed, knowsPlaces }: StageOp
     },
     reload() {
       edition += 1
-      writeRewards(folder, edition)
+      writeRewards(folder, edition, kinds)
       for (const replica of replicas) replica.reload()
     },
     waitedMs: (at) => waitedMsOf('self') + waitedMsOf(balancer.pid ?? 0) + (replicas[at]?.waitedMs() ?? 0),
@@ -111,6 +116,9 @@ export async function openStage({ port, seed, judgeSpeed, knowsPlaces }: StageOp
     },
   }
 }
+
+/** The same prompts in both replicas, as docs/cluster.md wants it. */
+export const guardEnv = { DAY_GUARD_SECRET: 'equal-prompts-in-both-replicas' }
 
 function helper(file: string, args: readonly string[]): ChildProcess {
   const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
@@ -146,13 +154,12 @@ function judgeServer(judge: JudgeName, port: number): JudgeServer {
 }
 
 /** Addresses, and of what has a default only what docs/cluster.md says of replicas. */
-function gatewayConfig(port: number, knowsPlaces: boolean): object {
+export function gatewayConfig(port: number, knowsPlaces: boolean) {
   const instances = (at: number, count: number) =>
     Array.from({ length: count }, (_, index) => `http://127.0.0.1:${port + at + index}`)
   return {
     guard: { secret_env: 'DAY_GUARD_SECRET' },
     shutdown: { pre_stop_s: 2 },
-    sandboxes: { local: {} },
     models: Object.fromEntries(
       judges.map(({ judge, portAt, count, maxNumSeqs = 1 }) => [
         judge,
@@ -167,7 +174,8 @@ function gatewayConfig(port: number, knowsPlaces: boolean): object {
   }
 }
 
-function writeRewards(folder: string, edition: number): void {
+/** `isShort`: responses are short enough for the rules of the main thread. */
+export function writeRewards(folder: string, edition: number, some: readonly Kind[], isShort = false): void {
   const weights = weightsOf(edition)
   const rule = (name: string, options?: object) => ({
     name: 'rule',
@@ -177,8 +185,8 @@ function writeRewards(folder: string, edition: number): void {
   })
   const small = { name: 'small', function: 'yes-no-judge', model: 'judge-small', weight: weights.small }
   const big = { name: 'big', function: 'yes-no-judge', model: 'judge-big', weight: weights.big }
-  const rewards: Record<(typeof kinds)[number], readonly object[]> = {
-    math: [rule('math-verify')],
+  const rewards: Record<Kind, readonly object[]> = {
+    math: [rule(isShort ? 'numeric-match' : 'math-verify')],
     'math-steps': [
       rule('math-verify'),
       { name: 'steps', function: 'step-rewards', model: 'prm', weight: weights.steps },
@@ -189,11 +197,11 @@ function writeRewards(folder: string, edition: number): void {
     image: [rule('numeric-match'), small],
     burst: [rule('numeric-match'), small],
   }
-  for (const kind of kinds) write(folder, kind, { steps: rewards[kind] })
+  for (const kind of some) write(folder, kind, { steps: rewards[kind] })
 }
 
 /** JSON is YAML, too; renamed into its place, so that nobody reads half of it. */
-function write(folder: string, name: string, config: object): void {
+export function write(folder: string, name: string, config: object): void {
   const path = join(folder, `${name}.yaml`)
   writeFileSync(`${path}.new`, JSON.stringify(config))
   renameSync(`${path}.new`, path)

@@ -154,9 +154,7 @@ export class Trainer {
         }
         const growing = Math.min(longestPauseMs, firstPauseMs * 2 ** (tries - 1))
         // Not all at once: what was lost together would come back together.
-        await new Promise((resolve) =>
-          setTimeout(resolve, Math.max(told.pauseMs, growing * (0.5 + Math.random() / 2))),
-        )
+        await this.#stage.time.pause(Math.max(told.pauseMs, growing * (0.5 + Math.random() / 2)))
       }
     } finally {
       this.underWay.delete(row)

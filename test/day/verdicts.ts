@@ -19,6 +19,15 @@ export function verdictOf(judge: JudgeName, task: string, attempt: string, image
 /** A judge sees an image as the hash of its data URL. */
 export const seenImage = (url: string): string => String(cyrb53(url))
 
+/** What a simulated server of a judge answers to a prompt. */
+export function answerTo(judge: JudgeName, prompt: string): string | { score: 0 | 1; reason: string } {
+  const marks = marksIn(prompt)
+  // A prompt without its marks is a fault, which shows as a verdict that nobody expects.
+  if (!marks) return 'There is no task here, or no attempt.'
+  const verdict = verdictOf(judge, marks.task, marks.attempt, marks.image)
+  return verdict === null ? 'It depends on what was meant.' : { score: verdict, reason: 'By the rule.' }
+}
+
 const letters = 'abcdefghijklmnop'
 
 /** Twelve letters, since a digit could be taken for an answer. */

@@ -21,7 +21,7 @@ function ofVllm(model: SimulatedModel): string[] {
   add('vllm:num_requests_waiting', 'gauge', 'Sequences that wait for a slot.', capacity.waiting)
   add('vllm:engine_sleep_state', 'gauge', 'Awake.', model.isSleeping ? 0 : 1, ',sleep_state="awake"')
   add('vllm:prompt_tokens_total', 'counter', 'Prompt tokens.', counters.promptTokens)
-  add('vllm:generation_tokens_total', 'counter', 'Generated tokens.', counters.generationTokens)
+  add('vllm:generation_tokens_total', 'counter', 'Generated tokens.', model.generatedTokens)
   add('vllm:prefix_cache_queries_total', 'counter', 'Tokens looked up in the prefix cache.', cache.queries)
   add('vllm:prefix_cache_hits_total', 'counter', 'Tokens found in the prefix cache.', cache.hits)
   add('vllm:kv_cache_usage_perc', 'gauge', 'Share of the cache that running sequences use.', model.cacheUsage)
@@ -47,7 +47,7 @@ function ofSglang(model: SimulatedModel): string[] {
   add('sglang:num_used_tokens', 'gauge', 'Tokens of running sequences.', capacity.tokens)
   add('sglang:token_usage', 'gauge', 'Share of the cache that running sequences use.', model.cacheUsage)
   add('sglang:prompt_tokens_total', 'counter', 'Prompt tokens.', counters.promptTokens)
-  add('sglang:generation_tokens_total', 'counter', 'Generated tokens.', counters.generationTokens)
+  add('sglang:generation_tokens_total', 'counter', 'Generated tokens.', model.generatedTokens)
   add('sglang:num_requests_total', 'counter', 'Sequences that finished.', counters.finished)
   return lines
 }

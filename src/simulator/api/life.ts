@@ -166,7 +166,7 @@ const healthTimeoutMs = 20_000
 export const healthGenerate: Endpoint = async ({ model, signal, held }) => {
   const late = new AbortController()
   const call = { signal: AbortSignal.any([signal, late.signal]), held }
-  const token = { readMs: 0, firstMs: 0, restMs: 0, tokens: 1, finishReason: 'length' }
+  const token = { readMs: 0, firstMs: 0, restMs: 0, tokens: 1, written: 1, finishReason: 'length' }
   const isWell = await within(model.clock, healthTimeoutMs, model.run(call, token))
   if (!isWell) late.abort('late')
   return { text: '', status: isWell ? 200 : 503 }

@@ -75,6 +75,23 @@ t.test('calls stay at a hanging server if there is no other, and are answered wh
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
 })
 
+t.test('a suspect server is ready once its tokens move, though it is too busy for a question', async (t) => {
+  const clock = fakeClock()
+  const { ask, models, server } = await judge(t, [hang], { ...defaults, timeout_s: 600 }, { clock })
+  const counter = (tokens: number) => `vllm:generation_tokens_total{model_name="m"} ${tokens}\n`
+  server.metrics = counter(5)
+  const gone = new AbortController()
+  const asked = ask('q', { deadline: clock.now() + 600_000, signal: gone.signal }).catch(() => null)
+  const state = () => models.snapshot()[0]?.instances[0]?.state
+  await passed(clock, 30_000, () => state() === 'suspect')
+  t.equal(state(), 'suspect')
+  server.metrics = counter(6)
+  await passed(clock, 10_000, () => state() === 'ready')
+  t.equal(state(), 'ready')
+  gone.abort()
+  await asked
+})
+
 t.test('a server of decisions that hangs is asked a decision, and comes back', async (t) => {
   const decisions = {
     vllm: ({ body }: Seen) => ({

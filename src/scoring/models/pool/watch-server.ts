@@ -110,7 +110,7 @@ const mostPatienceMs = 60_000
 
 /**
  * Finds servers that hang while /health still answers. A member with calls in flight and none finished for too long is asked for
- * one token, and its token counters are read twice. If neither shows progress, it is suspect until it answers such a question.
+ * one token, and its token counters are read twice. If neither shows progress, it is suspect until one of them does.
  * A slow server that makes progress is never suspect. Runs until ended.
  */
 export function watchProgress(member: PoolMember, settings: ProgressSettings): () => void {
@@ -118,8 +118,17 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
   let isEnded = false
   let isWatching = false
   let cancel = () => {}
+  /** The tokens that it had counted when it became suspect, or at the last look since. */
+  let counted: number | null = null
   const later = (ms: number, fn: () => void) => {
     cancel = clock.after(Math.max(ms, 1), fn)
+  }
+
+  /** Whether its token counters have changed. */
+  const hasCounted = async (): Promise<boolean> => {
+    const before = counted
+    counted = (await tokensCounted(member, settings)) ?? before
+    return before !== null && counted !== before
   }
 
   const look = (): void => {
@@ -133,7 +142,7 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
 
   const doubt = async (): Promise<void> => {
     const since = member.progressAt
-    const counted = await tokensCounted(member, settings)
+    counted = await tokensCounted(member, settings)
     if (counted === null) {
       const p99 = settings.p99()
       const patienceMs = p99 === null ? Math.min(settings.timeoutMs / 2, mostPatienceMs) : p99Factor * p99
@@ -143,8 +152,7 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
         return
       }
     }
-    const hasAnswered = await answers(member, settings)
-    const hasMoved = hasAnswered || (counted !== null && (await tokensCounted(member, settings)) !== counted)
+    const hasMoved = (await answers(member, settings)) || (await hasCounted())
     if (isEnded) return
     if (hasMoved) member.progressed()
     // Unless a call has ended or the server was put to sleep meanwhile.
@@ -157,9 +165,10 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
   }
 
   const recover = async (): Promise<void> => {
-    const hasAnswered = !member.asleep && (await answers(member, settings))
+    // A server that others keep busy may be too late with a question.
+    const hasMoved = !member.asleep && ((await answers(member, settings)) || (await hasCounted()))
     if (isEnded) return
-    if (!hasAnswered) {
+    if (!hasMoved) {
       later(recoveryMs, () => void recover())
       return
     }

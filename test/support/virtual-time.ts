@@ -1,4 +1,4 @@
-import type { Clock } from '../src/core/clock.ts'
+import type { Clock } from '../../src/core/clock.ts'
 
 interface Timer {
   readonly at: number
@@ -11,7 +11,17 @@ interface Timer {
 export class VirtualTime implements Clock {
   #now = 0
   #order = 0
+  #holds = 0
+  readonly #turns: number
   readonly #heap: Timer[] = []
+
+  /**
+   * `turns`: turns of the event loop after each timer, in which promises and, on the loopback of this process, sockets do what the timer set
+   * off. Four are enough for promises.
+   */
+  constructor(turns = 4) {
+    this.#turns = turns
+  }
 
   now(): number {
     return this.#now
@@ -25,6 +35,16 @@ export class VirtualTime implements Clock {
     }
   }
 
+  /** Time stands still until `work` has settled: what disks, threads and other processes do has no timer here. */
+  async hold<T>(work: Promise<T>): Promise<T> {
+    this.#holds += 1
+    try {
+      return await work
+    } finally {
+      this.#holds -= 1
+    }
+  }
+
   /** Lets time pass until `work` has settled. Throws where it never can: no timer is left. */
   async pass<T>(work: Promise<T>): Promise<T> {
     let isSettled = false
@@ -34,8 +54,9 @@ export class VirtualTime implements Clock {
     work.then(settle, settle)
     for (;;) {
       // What a timer set off runs to its end first, however many promises and turns of the loop that takes.
-      for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate)
+      for (let turn = 0; turn < this.#turns; turn++) await new Promise(setImmediate)
       if (isSettled) return work
+      if (this.#holds > 0) continue
       const next = this.#pop()
       if (!next) throw new Error('the work waits for something that is no timer')
       this.#now = next.at
