@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import rubricDecisions from '../../reward-functions/rubric-decisions.ts'
 import rubricJudge from '../../reward-functions/rubric-judge.ts'
 import rubricJudgeGroup from '../../reward-functions/rubric-judge-group.ts'
@@ -16,72 +16,17 @@ import {
 import { outcomesOf, resultOf, sampleOf, testGateway } from '../support/gateway.ts'
 import { eachNearLinear } from '../support/hostile.ts'
 import { until } from '../support/models.ts'
-import { completion, type ScriptedServer, type Seen, scriptedServer } from '../support/scripted-server.ts'
-
-/** What a judge of these tests replies to a question; null: it breaks. */
-type Reply = (question: string, seen: Seen) => string | null
-
-const questionIn = ({ body }: Seen): string =>
-  (body.messages as readonly { content: string }[]).map((one) => one.content).join('\n')
-
-async function judge(t: Test, reply: Reply): Promise<ScriptedServer> {
-  const server = await scriptedServer((seen, response) => {
-    const text = reply(questionIn(seen), seen)
-    if (text === null) return void response.writeHead(400).end('{}')
-    return completion(seen, text)
-  })
-  t.teardown(() => server.kill())
-  return server
-}
-
-/** A gateway whose rewards are rubric judges with these options, and its judge. */
-async function rubrics(
-  t: Test,
-  reply: Reply,
-  rewards: Readonly<Record<string, object>>,
-  step: object = {},
-  others: Readonly<Record<string, ScriptedServer>> = {},
-  model: object = {},
-) {
-  const server = await judge(t, reply)
-  const models = Object.fromEntries(
-    Object.entries({ judge: server, ...others }).map(([name, { url }]) => [
-      name,
-      {
-        backend: 'vllm',
-        model: 'm',
-        instances: [url],
-        health: {},
-        cache: 'never',
-        retry: { max: 0 },
-        ...model,
-      },
-    ]),
-  )
-  const gateway = await testGateway(
-    t,
-    Object.fromEntries(
-      Object.entries(rewards).map(([name, options]) => [
-        name,
-        { models, steps: [{ name: 's', function: 'rubric-judge', model: 'judge', options, ...step }] },
-      ]),
-    ),
-  )
-  return { gateway, server }
-}
-
-/** The text of the criterion that a question of `ask: each` is about. */
-const criterionIn = (question: string): string =>
-  /Criterion:\n⟦\w+\n([\s\S]*?)\n\w+⟧/.exec(question)?.[1] ?? ''
-
-/** Replies as the criterion's text says: `yes`, `no` or a number behind its last colon. */
-const asSaid: Reply = (question) => criterionIn(question).split(': ').at(-1) ?? ''
-
-const rowOf = (rubric: Json, parts: Partial<Sample> = {}): Sample =>
-  sampleOf('an answer', { groundTruth: rubric, ...parts })
-
-const items = (...given: readonly (readonly [text: string, weight: number, more?: object])[]): Json =>
-  given.map(([text, weight, more]) => ({ text, weight, ...more })) as Json
+import {
+  asSaid,
+  criterionIn,
+  items,
+  judge,
+  questionIn,
+  type Reply,
+  rowOf,
+  rubrics,
+} from '../support/rubrics.ts'
+import type { Seen } from '../support/scripted-server.ts'
 
 t.test('each criterion is asked, and the share of the positive weight is the score', async (t) => {
   const { gateway, server } = await rubrics(t, asSaid, {

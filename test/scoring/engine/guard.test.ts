@@ -1,5 +1,6 @@
 import t from 'tap'
 import { chat, prompt } from '../../../src/contract/index.ts'
+import type { Sample } from '../../../src/core/sample/sample.ts'
 import { drained } from '../../../src/core/slices.ts'
 import { withoutInvisible } from '../../../src/scoring/engine/guard/characters.ts'
 import { guardQuestion } from '../../../src/scoring/engine/guard/guarded-question.ts'
@@ -11,16 +12,20 @@ import {
   withoutThoughts,
 } from '../../../src/scoring/engine/guard/row-texts.ts'
 import { bareLine, bareStarts } from '../../../src/scoring/engine/guard/verdicts.ts'
-import {
-  cutTo,
-  isResponseOf,
-  valuesOf,
-  withoutMiddle,
-} from '../../../src/scoring/engine/judge/prompt-budget.ts'
+import { cutTo, valuesOf, withoutMiddle } from '../../../src/scoring/engine/judge/prompt-budget.ts'
+import { cuttableIn } from '../../../src/scoring/engine/judge/response-text.ts'
+import type { CallRow } from '../../../src/scoring/functions/function-host.ts'
 import { fullGuard } from '../../../src/scoring/models/interface/model-config.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { sampleOf } from '../../support/gateway.ts'
 import { nearLinear } from '../../support/hostile.ts'
+
+/** What may be cut of the values of one question about a row. */
+const cuttableOf = (row: CallRow, ...values: readonly string[]): readonly (string | null)[] => {
+  const cut = cuttableIn([row], values, Number.POSITIVE_INFINITY)
+  return values.map((value, at) => cut(value, at))
+}
+const cuttable = (row: CallRow, value: string) => cuttableOf(row, value)[0]
 
 const clean = (text: string): string => neutralised(text, fullGuard, new Set())
 
@@ -264,36 +269,68 @@ t.test('truncation removes the middle of a text and splits no character', async 
 t.test('truncation cuts the longest values most and leaves protected ones whole', async (t) => {
   const [long, short, question] = ['x'.repeat(900), 'y'.repeat(100), 'q'.repeat(500)]
   const asked = prompt`Q: ${question} A: ${long} B: ${short}`
-  const cut = cutTo(asked, (value) => value !== question, 400)
+  const cut = cutTo(asked, (value) => (value === question ? null : value), 400)
   const [kept, shorter = '', same] = valuesOf(cut)
   t.strictSame([kept, same], [question, short])
   t.ok(shorter.length < 310 && shorter.length > 250, String(shorter.length))
 })
 
 t.test("a value from the response is distinguished from the row's other values", async (t) => {
+  const response = '{"Reply":"a\\"b\\nc"}'
   const row = {
-    sample: sampleOf('{"Reply":"a\\"b\\nc"}', { prompt: 'what?', rmPrompt: 'rules', groundTruth: 'right' }),
+    sample: sampleOf(response, { prompt: 'what?', rmPrompt: 'rules', groundTruth: 'right' }),
     earlier: { critique: { score: null, texts: ['poor'] } },
   }
   const values = {
-    'a"b\nc': true,
-    'Answer: {"Reply":"a\\"b\\nc"}': true,
-    what: false,
-    rules: false,
-    right: false,
-    poor: false,
-    '': false,
+    'a"b\nc': 'a"b\nc',
+    'Answer: {"Reply":"a\\"b\\nc"}': response,
+    what: null,
+    rules: null,
+    right: null,
+    poor: null,
+    '': null,
   }
-  for (const [value, wanted] of Object.entries(values)) t.equal(isResponseOf(row, value), wanted, value)
+  for (const [value, wanted] of Object.entries(values)) t.equal(cuttable(row, value), wanted, value)
 })
 
-t.test('an answer that repeats its question cannot get the question cut', async (t) => {
-  const prompt = 'How many apples has Ann?'
-  const echo = { sample: sampleOf(`${prompt} ${'x'.repeat(500)}`, { prompt }), earlier: {} }
-  t.equal(isResponseOf(echo, prompt), false)
-  t.equal(isResponseOf(echo, echo.sample.response), true)
-  t.equal(isResponseOf({ sample: sampleOf('a', { prompt }), earlier: {} }, prompt), false)
-  t.equal(isResponseOf({ sample: sampleOf(prompt, { prompt }), earlier: {} }, prompt), true)
+t.test('an answer that repeats a text of its row cannot get that cut', async (t) => {
+  const text = 'How many apples does Ann have if she must not eat any?'
+  const rows: Readonly<Record<string, Partial<Sample>>> = {
+    prompt: { prompt: text },
+    calls: {
+      prompt: [{ role: 'assistant', content: '', toolCalls: [{ name: 'f', arguments: { text } }] }],
+    },
+    reference: { groundTruth: text },
+    criteria: { groundTruth: [{ text, weight: 2 }] },
+    'criteria as JSON text': { groundTruth: JSON.stringify({ rubrics: [{ text }] }) },
+    'further fields': { extraInfo: { rubric: { criteria: [text] } } },
+  }
+  const echo = `${text} ${'x'.repeat(500)}`
+  for (const [name, parts] of Object.entries(rows)) {
+    const given = name === 'calls' ? `f(${JSON.stringify({ text })})` : text
+    for (const response of [given, given.slice(4, 30), `${given} ${'x'.repeat(500)}`]) {
+      const row = { sample: sampleOf(response, parts), earlier: {} }
+      const [own, other] = cuttableOf(row, response, given)
+      t.equal(other, null, `${name}: ${response.slice(0, 60)}`)
+      t.equal(own, response === given ? null : response, name)
+    }
+  }
+  const padded = { sample: sampleOf(`${text}\n`, { groundTruth: `${text}\n` }), earlier: {} }
+  t.strictSame(cuttableOf(padded, text, `${text}\n`), [null, null], 'shown without its line break')
+  const joined = `It holds if all hold:\n- ${text}\n- second`
+  const quoting = { sample: sampleOf(`${joined} ${echo}`, { groundTruth: [text, 'second'] }), earlier: {} }
+  t.strictSame(cuttableOf(quoting, joined, quoting.sample.response), [null, quoting.sample.response])
+})
+
+t.test('of one of several questions, only what all of them share can be cut', async (t) => {
+  const row = { sample: sampleOf('long answer', { prompt: 'p' }), earlier: {} }
+  const values = ['p', 'long answer', 'long answer', 'not a long answer']
+  const of = (shared: number) => {
+    const cut = cuttableIn([row], values, shared)
+    return values.map((value, at) => cut(value, at))
+  }
+  t.strictSame(of(2), [null, 'long answer', null, null])
+  t.strictSame(of(4), [null, 'long answer', 'long answer', 'long answer'])
 })
 
 t.test('hostile lengths are cheap to truncate', async (t) => {
@@ -301,8 +338,8 @@ t.test('hostile lengths are cheap to truncate', async (t) => {
   const long = '\ud800'.repeat(1 << 20)
   withoutMiddle(long, 1000)
   const asked = prompt`${long}${`${long}x`}`
-  cutTo(asked, () => true, 5000)
-  isResponseOf({ sample: sampleOf(`${long}y`), earlier: {} }, `${long}x`)
+  cutTo(asked, (value) => value, 5000)
+  cuttable({ sample: sampleOf(`${long}y`, { groundTruth: [long] }), earlier: {} }, `${long}x`)
   t.ok(cpuMs() - began < 1000)
 })
 

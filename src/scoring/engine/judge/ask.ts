@@ -110,7 +110,7 @@ export function judgeQuery(
     const budget = step.budgets.get(model)
     const fit = () =>
       budget
-        ? withinBudget(context, step, model, budget, rows, question, questions)
+        ? withinBudget(context, step, model, budget, rows, question, questions, part?.values)
         : ({ status: 'fits', question: questions.of(model), isCut: false } as const)
     const fitting = questions.ready(model)?.then(fit) ?? fit()
     made.push({ model, fitting })

@@ -10,6 +10,7 @@ import type { PlanStep, PromptBudget } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
 import { shownAnswer } from '../guard/row-texts.ts'
+import { type Cuttable, cuttableIn } from './response-text.ts'
 
 type Question = Asks[AskName]['input']
 
@@ -29,7 +30,7 @@ const leastShare = 1 / 16
 
 const cuts = 4
 
-/** Fits a question to a model's token budget. Never rejects. */
+/** Fits a question to a model's token budget. `shared`: how many of its values may be the response, the first ones. Never rejects. */
 export async function withinBudget(
   context: StepContext,
   step: PlanStep,
@@ -38,6 +39,7 @@ export async function withinBudget(
   rows: readonly CallRow[],
   question: Question,
   questions: Rendering,
+  shared = Number.POSITIVE_INFINITY,
 ): Promise<Fitted> {
   const guarded = questions.of(model)
   const images = imagesOfInput(guarded.input).reduce((sum, { tokens }) => sum + tokens, 0)
@@ -50,19 +52,15 @@ export async function withinBudget(
     // Steps are scored whole or not at all. There may be thousands, so none is looked for in the response.
     const hasSteps = guarded.steps !== null
     if (budget.onLong === 'truncate_middle' && !hasSteps) {
-      const isAnswer = (value: string): boolean => rows.some((row) => isResponseOf(row, value))
-      const length = valuesOf(question)
-        .filter(isAnswer)
-        .reduce((sum, value) => sum + Buffer.byteLength(value), 0)
+      const cuttable = cuttableIn(rows, valuesOf(question), shared)
+      const length = partsOf(question, cuttable).reduce((sum, part) => sum + Buffer.byteLength(part), 0)
       const cutBy = (bytes: number): GuardedQuestion | null =>
-        bytes >= length ? null : questions.of(model, cutTo(question, isAnswer, length - bytes))
+        bytes >= length ? null : questions.of(model, cutTo(question, cuttable, length - bytes))
       const cut = await shortened(context, model, budget, guarded, tokens, cutBy)
       return cut ? { status: 'fits', question: cut, isCut: true } : tooLong
     }
     const isSingle = step.kind === 'model' && !step.critique && Number.isFinite(step.function.range[0])
-    const own = hasSteps
-      ? []
-      : valuesOf(question).filter((value) => rows.some((row) => isResponseOf(row, value)))
+    const own = hasSteps ? [] : partsOf(question, cuttableIn(rows, valuesOf(question), shared))
     const answers = own.length > 0 ? own : rows.map(({ sample }) => sample.response)
     const alone = isSingle ? await tokensOf(context, model, budget, answers.join('')) : 0
     return alone > budget.maxTokens ? { status: 'refused' } : tooLong
@@ -176,42 +174,23 @@ export function valuesOf(question: Question): readonly string[] {
 }
 
 /**
- * Whether a value is the row's response, holds it or was taken from it. What stands in the rest of the row is no
- * response, so that an answer which repeats its question cannot have that cut.
- */
-export function isResponseOf({ sample, earlier }: CallRow, value: string): boolean {
-  const { response, prompt, rmPrompt, groundTruth } = sample
-  if (value === '' || response === '') return false
-  if (value === response) return true
-  const others = [
-    ...(typeof prompt === 'string' ? [prompt] : prompt.map(({ content }) => content)),
-    rmPrompt ?? '',
-    typeof groundTruth === 'string' ? groundTruth : '',
-    ...Object.values(earlier).flatMap(({ texts }) => texts),
-  ]
-  if (others.some((text) => text.includes(value))) return false
-  // Out of JSON, say, its escapes are gone.
-  return (
-    response.includes(value) ||
-    value.includes(response) ||
-    startsWithin(JSON.stringify(value).slice(1, -1), response)
-  )
-}
-
-/** Whether the beginning of a piece of JSON text stands in another text. */
-const startsWithin = (piece: string, text: string): boolean => text.includes(piece.slice(0, 64))
-
-/**
- * The question with the middles of the values that `isCut` names left out, so that these have at most `bytes` together,
+ * The question with the middles of the parts that `cuttable` names left out, so that these have at most `bytes` together,
  * roughly: the longest lose the most.
  */
-export function cutTo(question: Question, isCut: (value: string) => boolean, bytes: number): Question {
-  const lengths = valuesOf(question)
-    .filter(isCut)
-    .map((value) => Buffer.byteLength(value))
+export function cutTo(question: Question, cuttable: Cuttable, bytes: number): Question {
+  const lengths = partsOf(question, cuttable).map((part) => Buffer.byteLength(part))
   const cap = capOf(lengths, bytes)
-  return mapped(question, (value) => (isCut(value) ? withoutMiddle(value, cap) : value))
+  return mapped(question, (value, at) => {
+    const part = cuttable(value, at)
+    if (part === null) return value
+    const from = value.indexOf(part)
+    return value.slice(0, from) + withoutMiddle(part, cap) + value.slice(from + part.length)
+  })
 }
+
+/** What may be cut of a question's values. */
+const partsOf = (question: Question, cuttable: Cuttable): readonly string[] =>
+  valuesOf(question).flatMap((value, at) => cuttable(value, at) ?? [])
 
 /** The most that each may have so that all together have at most `total`. */
 function capOf(lengths: readonly number[], total: number): number {
@@ -240,14 +219,17 @@ export function withoutMiddle(text: string, bytes: number): string {
 const whole = (text: string, end: 'start' | 'end'): string =>
   end === 'end' ? text.replace(/[\ud800-\udbff]$/, '') : text.replace(/^[\udc00-\udfff]/, '')
 
-function mapped(question: Question, change: (value: string) => string): Question {
+/** The question with each of its values changed. `at`: the value's place among all of them. */
+function mapped(question: Question, change: (value: string, at: number) => string): Question {
   if (typeof question === 'string' || isService(question)) return question
-  if (isDecision(question)) return { ...question, about: mappedPrompt(question.about, change) }
+  let at = 0
+  const next = (value: string): string => change(value, at++)
+  if (isDecision(question)) return { ...question, about: mappedPrompt(question.about, next) }
   if (!('kind' in question)) {
-    if ('labels' in question) return { ...question, question: mappedText(question.question, change) }
-    return question.map(change)
+    if ('labels' in question) return { ...question, question: mappedText(question.question, next) }
+    return question.map(next)
   }
-  return mappedText(question, change)
+  return mappedText(question, next)
 }
 
 type Text = Prompt | ChatPrompt | string
@@ -264,5 +246,5 @@ function mappedText(text: Text, change: (value: string) => string): Text {
 
 const mappedPrompt = (prompt: Prompt, change: (value: string) => string): Prompt => ({
   ...prompt,
-  values: prompt.values.map(change),
+  values: prompt.values.map((value) => change(value)),
 })

@@ -127,7 +127,8 @@ class Round {
     if (!question || this.#context.end.isOver) return
     const scores = scoresOf(question)
     const reply = isPartDecision(question) ? undefined : question.reply
-    const part = { at, scores, reply, shared: this.#shared }
+    const { length: values } = this.#asked.about.values
+    const part = { at, scores, reply, shared: this.#shared, values }
     const whole = askedPart(this.#asked.about, question)
     const query = judgeQuery(this.#context, this.#step, this.#rows, whole, part)
     const draws = drawsOf(this.#step)

@@ -171,6 +171,8 @@ export interface StepPart {
   readonly reply: Reply | undefined
   /** What names the beginning that it shares with the others: servers keep it. */
   readonly shared: string
+  /** The number of values in that beginning. The response stands there, and nothing of it in what follows. */
+  readonly values: number
 }
 
 /** Reads an answer: length limits and thoughts first, then rm_postprocess. Never rejects. */
