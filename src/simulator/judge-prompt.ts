@@ -1,4 +1,5 @@
 import { readChat, type Turn } from './conversation.ts'
+import { CriteriaReader, type Criterion, decidedCriterion } from './rubric-prompt.ts'
 
 /** A part of a prompt: the author's text, or a value between two fences. */
 interface Piece {
@@ -101,12 +102,6 @@ function candidateOf(label: string): string {
   return /(?:^|[^A-Za-z0-9])([A-Z]|a?\d{1,3})[^A-Za-z0-9]*$/u.exec(label.slice(-12))?.[1] ?? ''
 }
 
-/** The key of a criterion of a rubric: `c2` of 'Criterion c2 (yes or no)', '' of 'Criterion'. null: it names none. */
-function criterionKey(label: string): string | null {
-  const found = /^criterion(?: (c\d{1,3}))?(?:\W|$)/iu.exec(label)
-  return found && (found[1] ?? '')
-}
-
 const decoration = /^[\s#*>[(<_-]{0,8}/u
 
 /**
@@ -135,12 +130,6 @@ interface Candidate {
   readonly isFenced: boolean
   /** It may be an earlier turn of a conversation. */
   readonly isTurn?: boolean
-}
-
-/** A criterion of a rubric. `label`: its key in the reply, '' if it is the only one. */
-interface Criterion {
-  readonly label: string
-  readonly text: string
 }
 
 /** A judge's reading of its prompt. Parsed on first use, so a policy that reads nothing pays nothing. */
@@ -216,10 +205,11 @@ interface Parts {
   question: string
   reference: string | null
   candidates: Candidate[]
-  criteria: Criterion[]
+  criteria: readonly Criterion[]
 }
 
-interface Section {
+/** A part of a prompt. `label`: the author's words before it. */
+export interface Section {
   readonly role: Role
   readonly label: string
   readonly text: string
@@ -228,10 +218,15 @@ interface Section {
 
 function readParts(turns: readonly Turn[]): Parts {
   const parts: Parts = { instructions: '', question: '', reference: null, candidates: [], criteria: [] }
+  const reader = new CriteriaReader()
   const last = turns.at(-1)
   const isRollout = last?.role === 'assistant' && turns.length > 1
   const sections = (isRollout ? turns.slice(0, -1) : turns).flatMap((turn) => readSections(turn.content))
-  for (const section of sections) if (section.isFenced) place(section, parts)
+  for (const section of sections) {
+    const isOfRubric = reader.take(section)
+    if (section.isFenced && !isOfRubric) place(section, parts)
+  }
+  parts.criteria = [...reader.criteria, ...(reader.criteria.length > 0 ? [] : decidedCriterion(turns))]
   const hasFencedAnswer = parts.candidates.length > 0
   for (const section of sections) {
     if (!section.isFenced && !(hasFencedAnswer && section.role === 'answer')) place(section, parts)
@@ -248,9 +243,7 @@ function readParts(turns: readonly Turn[]): Parts {
  * The first question and the first reference count, fenced ones before others. Labels distinguish answers.
  */
 function place({ role, label, text, isFenced }: Section, parts: Parts): void {
-  const key = isFenced ? criterionKey(label) : null
-  if (key !== null) parts.criteria.push({ label: key, text })
-  else if (role === 'other') parts.instructions += isFenced ? '' : `${text}\n`
+  if (role === 'other') parts.instructions += isFenced ? '' : `${text}\n`
   else if (role === 'question') parts.question ||= text
   else if (role === 'reference') parts.reference ??= text
   else {

@@ -28,7 +28,7 @@ export class Judge {
     const [criterion] = criteria
     if (candidates.length < 2) {
       const asked = criterion ? criteria : [{ label: '', text: '' }]
-      return asked.map(({ label, text }) => this.#judged(reply, prompt, draw, label, text))
+      return asked.map((one) => ({ ...one, ...this.#judged(reply, prompt, draw, one.label, one.text) }))
     }
     return candidates.map((candidate) => {
       const subject = prompt.about(candidate)

@@ -3,6 +3,7 @@ import { statementsOf } from './arithmetic.ts'
 import { readChat, type Turn } from './conversation.ts'
 import { hashOf, uniform } from './hash.ts'
 import type { JudgePrompt } from './judge-prompt.ts'
+import type { Scale } from './reply-form.ts'
 
 /** A policy's verdict on an answer. */
 export interface Verdict {
@@ -15,6 +16,9 @@ export interface Verdict {
 export interface Judged extends Verdict {
   /** 'A', '2', ..., or '' if there is only one. */
   readonly label: string
+  /** Of a criterion: its verdicts from worst to best, and its worst and best number, where only the prompt names them. */
+  readonly choices?: readonly string[]
+  readonly scale?: Scale
 }
 
 /** Identifies a draw of a prompt. Equal draws give equal replies. */

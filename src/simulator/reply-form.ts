@@ -116,7 +116,13 @@ export type ReplyForm =
   | { readonly kind: 'pair' }
   | { readonly kind: 'score'; readonly scale: Scale }
   | { readonly kind: 'words'; readonly yes: string; readonly no: string }
-  | { readonly kind: 'letters'; readonly labels: readonly string[]; readonly names: readonly string[] }
+  | {
+      readonly kind: 'letters'
+      readonly labels: readonly string[]
+      readonly names: readonly string[]
+      /** What is asked, without its options. */
+      readonly question: string
+    }
 
 /**
  * A request's structured output (vLLM, OpenAI, the older guided_* names, SGLang's `regex`), or null. Throws
@@ -175,26 +181,31 @@ export function askedForm(instructions: string): ReplyForm {
 const lettersAsked = 'Answer with the letter of one option only.'
 const lettered = /^([A-Z]): (.*)$/u
 
+const longestOptions = 20_000
+
 /** Options by letter at the end of a prompt, as decisions are asked through a chat; null: it ends in another way. */
 export function lettersForm(prompt: string): ReplyForm | null {
   const end = prompt.lastIndexOf(lettersAsked)
   if (end < 0 || prompt.length - end > 200) return null
-  const options: (readonly [letter: string, name: string])[] = []
-  for (const line of prompt
-    .slice(Math.max(0, end - 20_000), end)
+  const lines = prompt
+    .slice(Math.max(0, end - longestOptions), end)
     .trimEnd()
     .split('\n')
-    .reverse()) {
-    const [, letter, name = ''] = lettered.exec(line) ?? []
+  const options: (readonly [letter: string, name: string])[] = []
+  while (lines.length > 0) {
+    const [, letter, name = ''] = lettered.exec(lines.at(-1) ?? '') ?? []
     if (letter === undefined) break
     options.unshift([letter, name])
+    lines.pop()
     if (letter === 'A') break
   }
   if (options.length < 2) return null
+  const before = lines.join('\n')
   return {
     kind: 'letters',
     labels: options.map(([letter]) => letter),
     names: options.map(([, name]) => name),
+    question: before.slice(before.lastIndexOf('\n\nQuestion: ') + 1),
   }
 }
 
@@ -208,9 +219,11 @@ function jsonKeys(instructions: string): string[] {
   return [...new Set(keys)]
 }
 
-/** '0 to 10', '1-5', 'between 0 and 100'. 0 to 1 by default. */
+/** '0 to 10', '1-5', 'between 0 and 100', '0, 1 or 2'. 0 to 1 by default. */
 function scaleOf(instructions: string): Scale {
-  const range = /\b([01])(?:\.0)?\s?(?:to|-|–|and|\.\.)\s?(100|10|[1-9])\b/u.exec(instructions)
+  const range =
+    /\b([01])(?:\.0)?\s?(?:to|-|–|and|\.\.)\s?(100|10|[1-9])\b/u.exec(instructions) ??
+    /\b([01])(?:, ?\d){1,9},? or (10|[1-9])\b/u.exec(instructions)
   return range ? [Number(range[1]), Number(range[2])] : [0, 1]
 }
 

@@ -18,7 +18,7 @@ function fill(given: unknown, judged: readonly Judged[], name: string, root: Sch
   const [first = { score: 0, reason: '', label: '' }] = judged
   if (depth > deepest) return null
   if ('const' in schema) return schema.const
-  if (Array.isArray(schema.enum)) return byScore(schema.enum, candidateOf(name, judged).score)
+  if (Array.isArray(schema.enum)) return oneOf(schema.enum, name, candidateOf(name, judged))
   const [branch] = (schema.anyOf ?? schema.oneOf ?? schema.allOf ?? []) as readonly unknown[]
   if (branch !== undefined) return fill(branch, judged, name, root, depth + 1)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
@@ -53,9 +53,9 @@ function listFor(
   })
 }
 
-function numberFor(schema: Schema, { score }: Judged, type: string): number {
-  const low = typeof schema.minimum === 'number' ? schema.minimum : 0
-  const high = typeof schema.maximum === 'number' ? schema.maximum : Math.max(1, low + 1)
+function numberFor(schema: Schema, { score, scale }: Judged, type: string): number {
+  const low = typeof schema.minimum === 'number' ? schema.minimum : (scale?.[0] ?? 0)
+  const high = typeof schema.maximum === 'number' ? schema.maximum : (scale?.[1] ?? Math.max(1, low + 1))
   const value = low + score * (high - low)
   return type === 'integer' ? Math.round(value) : value
 }
@@ -68,18 +68,36 @@ function stringFor(schema: Schema, name: string, { score, reason }: Judged): str
   return text.slice(0, most).padEnd(least, '.')
 }
 
-/** The value for a score. The better end is 1, true, yes or pass, or else the first entry. */
+const isName = /name|^id$|criterion/iu
+
+/** The value that names a candidate, or that its score stands for. */
+function oneOf(values: readonly unknown[], key: string, judged: Judged): unknown {
+  const { label, score, choices = [] } = judged
+  if (label !== '' && isName.test(key) && values.includes(label)) return label
+  const own = choices.filter((choice) => values.includes(choice))
+  return own.length > 1 ? ranked(own, score) : byScore(values, score)
+}
+
+/** The entry of a list from worst to best. */
+const ranked = <T>(values: readonly T[], score: number): T | undefined =>
+  values[Math.round(score * (values.length - 1))]
+
+/** The value for a score. The better end is the largest number, true, yes or pass, or else the first entry. */
 function byScore(values: readonly unknown[], score: number): unknown {
   const isRight = score >= 0.5
-  if (values.every((value) => typeof value === 'number')) {
-    const sorted = [...values].sort((a, b) => a - b)
-    return sorted[Math.round(score * (sorted.length - 1))]
-  }
+  if (values.every(isNumber))
+    return ranked(
+      [...values].sort((a, b) => Number(a) - Number(b)),
+      score,
+    )
   const words = isRight
     ? /^(?:1|yes|true|correct|right|pass|good)$/iu
     : /^(?:0|no|false|incorrect|wrong|fail|bad)$/iu
   return values.find((value) => words.test(String(value))) ?? (isRight ? values[0] : values.at(-1))
 }
+
+const isNumber = (value: unknown): boolean =>
+  typeof value === 'number' || (typeof value === 'string' && /^[+-]?\d+(?:\.\d+)?$/u.test(value))
 
 function candidateOf(name: string, judged: readonly Judged[]): Judged {
   const named = judged.find(({ label }) => label !== '' && name.endsWith(label))
@@ -121,8 +139,9 @@ export function verdictText(form: ReplyForm, judged: readonly Judged[]): string 
       return `${first.reason}\nScore: ${graded(first.score, form.scale)}`
     case 'letters': {
       const isRight = first.score >= 0.5
-      const meant = form.names.findIndex(isRight ? isGood : isBad)
-      return form.labels.at(meant >= 0 ? meant : isRight ? -1 : 0) ?? ''
+      const meant = form.names.flatMap((name, at) => ((isRight ? isGood : isBad)(name) ? [at] : []))
+      // Of several levels that sound so, the words do not tell which is meant.
+      return form.labels.at(meant.length === 1 ? (meant[0] ?? 0) : isRight ? -1 : 0) ?? ''
     }
     case 'words':
       return first.score >= 0.5 ? form.yes : form.no

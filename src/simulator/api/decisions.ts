@@ -3,6 +3,7 @@ import { lostScore } from '../completion.ts'
 import { namesFault } from '../judge.ts'
 import { JudgePrompt } from '../judge-prompt.ts'
 import { badRequest } from '../refusal.ts'
+import { criterionIn } from '../rubric-prompt.ts'
 import { promptUsage } from './completions.ts'
 import { pass } from './pooling.ts'
 
@@ -184,9 +185,6 @@ async function draws(call: Call, input: string, asked: readonly Asked[]) {
   })
   return { drawn, usage: promptUsage(admitted) }
 }
-
-/** The criterion of a rubric that a question ends with; '': it is about something else. */
-const criterionIn = (question: string): string => /\bcriterion: ([\s\S]+)$/iu.exec(question)?.[1] ?? ''
 
 const good = /^(?:true|yes|right|correct|good|pass(?:ed|es)?|safe|a)\b/iu
 const bad = /^(?:false|no|not|wrong|incorrect|bad|fail(?:ed|s)?|unsafe|b)\b/iu
