@@ -4,9 +4,10 @@ import { uniform } from './hash.ts'
 import { JudgePrompt } from './judge-prompt.ts'
 import type { Admitted, SimulatedModel } from './model.ts'
 import type { Draw } from './policies.ts'
+import { presetReply, safetyReply } from './preset-reply.ts'
 import { askedForm, lettersForm, type ReplyForm, structuredForm } from './reply-form.ts'
 import { countTokens, type LabelledToken, logprobsOf, splitTokens, vocabularySize } from './tokens.ts'
-import { verdictText } from './verdict-text.ts'
+import { chooseLabel, verdictText } from './verdict-text.ts'
 
 /** The parts of a request's sampling that still matter. */
 interface Wish {
@@ -148,8 +149,14 @@ export function complete(
   const draw = drawOf(model, sampling, admitted.attempt, choice)
   const opinion = model.judge.opinion(prompt, draw)
   if (typeof opinion === 'string') return cut(model, opinion, null, sampling, [])
-  const form = sampling.form ?? lettersForm(admitted.text) ?? askedForm(prompt.instructions)
+  const safety = model.options.policy === 'constant' ? null : safetyReply(model.name, prompt)
+  if (safety !== null) return cut(model, safety, null, sampling, [])
   const thoughts = thinks(model, prompt, sampling) ? `${opinion[0]?.reason ?? ''}` : null
+  const preset = sampling.form
+    ? null
+    : presetReply(prompt.ownWords, opinion, chooseLabel(['A', 'B'], opinion))
+  if (preset !== null) return cut(model, preset, thoughts, sampling, [])
+  const form = sampling.form ?? lettersForm(admitted.text) ?? askedForm(prompt.instructions)
   return cut(model, verdictText(form, opinion), thoughts, sampling, 'labels' in form ? form.labels : [])
 }
 

@@ -87,10 +87,12 @@ type Role = 'question' | 'answer' | 'reference' | 'other'
 
 const references = /reference|expected|ground.?truth|\bgold|correct (?:answer|solution)|参考|标准答案/iu
 const others =
-  /question|problem|task|query|问题|题目|answer|response|solution|reply|candidate|completion|submission|assistant|回答|回复/iu
+  /question|problem|task|query|问题|题目|answer|response|solution|reply|candidate|completion|submission|assistant|chatbot|回答|回复/iu
 const questions = /question|problem|task|query|问题|题目/iu
 
-function roleOf(label: string): Role {
+/** `isShort`: the prompt has a part `Q:`, so that `A:` is the answer to it and no option or candidate. */
+function roleOf(label: string, isShort = false): Role {
+  if (isShort && /^[QA]$/u.test(label)) return label === 'Q' ? 'question' : 'answer'
   if (references.test(label)) return 'reference'
   const word = others.exec(label)?.[0]
   if (word === undefined) return 'other'
@@ -108,18 +110,19 @@ const decoration = /^[\s#*>[(<_-]{0,8}/u
  * Reads a line that opens a part: `Question: ...`, `### Answer`, `[Reference]`, `<answer>`. null for other
  * lines.
  */
-function readLabel(line: string): { readonly label: string; readonly rest: string } | null {
+function readLabel(line: string, isShort: boolean): { readonly label: string; readonly rest: string } | null {
   const start = decoration.exec(line)?.[0].length ?? 0
   const head = line.slice(start, start + 60)
   const colon = /[:：]/u.exec(head)?.index ?? -1
   if (colon > 0) {
     const label = head.slice(0, colon).replace(/[\s*\])>_]+$/u, '')
-    if (/[.!?{}"]/u.test(label) || label.split(' ').length > 6 || roleOf(label) === 'other') return null
+    if (/[.!?{}"]/u.test(label) || label.split(' ').length > 6 || roleOf(label, isShort) === 'other')
+      return null
     return { label, rest: line.slice(start + colon + 1).replace(/^\**\s?/u, '') }
   }
   if (start === 0 || line.length > 60) return null
   const label = head.replace(/[\s*\])>_]+$/u, '')
-  return label.split(' ').length <= 4 && roleOf(label) !== 'other' ? { label, rest: '' } : null
+  return label.split(' ').length <= 4 && roleOf(label, isShort) !== 'other' ? { label, rest: '' } : null
 }
 
 /** An answer to judge. `label` is 'A', '2', ... if the prompt has several, else ''. */
@@ -157,6 +160,11 @@ export class JudgePrompt {
   /** The text outside of the values: the author's words, as far as a reader can tell. */
   get instructions(): string {
     return this.#read().instructions
+  }
+
+  /** The same with what stands under labels such as `Task:`, if values are fenced: then nobody else wrote there. */
+  get ownWords(): string {
+    return this.#read().ownWords
   }
 
   get question(): string {
@@ -202,14 +210,14 @@ export class JudgePrompt {
 
 interface Parts {
   instructions: string
+  ownWords: string
   question: string
   reference: string | null
   candidates: Candidate[]
   criteria: readonly Criterion[]
 }
 
-/** A part of a prompt. `label`: the author's words before it. */
-export interface Section {
+interface Section {
   readonly role: Role
   readonly label: string
   readonly text: string
@@ -217,7 +225,14 @@ export interface Section {
 }
 
 function readParts(turns: readonly Turn[]): Parts {
-  const parts: Parts = { instructions: '', question: '', reference: null, candidates: [], criteria: [] }
+  const parts: Parts = {
+    instructions: '',
+    ownWords: '',
+    question: '',
+    reference: null,
+    candidates: [],
+    criteria: [],
+  }
   const reader = new CriteriaReader()
   const last = turns.at(-1)
   const isRollout = last?.role === 'assistant' && turns.length > 1
@@ -226,11 +241,14 @@ function readParts(turns: readonly Turn[]): Parts {
     const isOfRubric = reader.take(section)
     if (section.isFenced && !isOfRubric) place(section, parts)
   }
+  if (sections.some(({ isFenced }) => isFenced))
+    for (const { isFenced, label, text } of sections) if (!isFenced) parts.ownWords += `${label}\n${text}\n`
   parts.criteria = [...reader.criteria, ...(reader.criteria.length > 0 ? [] : decidedCriterion(turns))]
   const hasFencedAnswer = parts.candidates.length > 0
   for (const section of sections) {
     if (!section.isFenced && !(hasFencedAnswer && section.role === 'answer')) place(section, parts)
   }
+  parts.ownWords ||= parts.instructions
   if (isRollout) {
     parts.candidates = [{ label: '', text: last.content, isFenced: false }]
     parts.question ||= turns.at(-2)?.content ?? ''
@@ -247,7 +265,7 @@ function place({ role, label, text, isFenced }: Section, parts: Parts): void {
   else if (role === 'question') parts.question ||= text
   else if (role === 'reference') parts.reference ??= text
   else {
-    const candidate = candidateOf(label)
+    const candidate = label === 'A' ? '' : candidateOf(label)
     const isTurn = /^\W*assistant\W*$/iu.test(label)
     const known = parts.candidates.findIndex((one) => one.label === candidate)
     if (known < 0) parts.candidates.push({ label: candidate, text, isFenced, isTurn })
@@ -257,23 +275,26 @@ function place({ role, label, text, isFenced }: Section, parts: Parts): void {
   }
 }
 
+const short = /(?:^|\n)[\s#*>[(<_-]{0,8}Q\s?[:：]/u
+
 function readSections(content: string): Section[] {
   const sections: Section[] = []
+  const isShort = short.test(content)
   let before = ''
   for (const piece of cutAtFences(content)) {
     if (piece.isValue) {
-      const label = labelBefore(before)
-      sections.push({ role: roleOf(label), label, text: piece.text, isFenced: true })
+      const label = labelBefore(before, isShort)
+      sections.push({ role: roleOf(label, isShort), label, text: piece.text, isFenced: true })
       continue
     }
-    sections.push(...readLabelled(piece.text))
+    sections.push(...readLabelled(piece.text, isShort))
     before = piece.text
   }
   return sections
 }
 
 /** The label of the next value: the last line, or the line above if the last is empty. */
-function labelBefore(text: string): string {
+function labelBefore(text: string, isShort: boolean): string {
   const lines = text.slice(-400).trimEnd().split('\n').slice(-2).reverse()
   const labels = lines.map(
     (line) =>
@@ -282,13 +303,13 @@ function labelBefore(text: string): string {
         .at(-1)
         ?.replace(/[^\p{L}\p{N}]+$/u, '') ?? '',
   )
-  return labels.find((label) => roleOf(label) !== 'other') ?? labels[0] ?? ''
+  return labels.find((label) => roleOf(label, isShort) !== 'other') ?? labels[0] ?? ''
 }
 
 const verdictRequest =
   /^(?:reply|respond|output|return|judge|rate|evaluate|decide|please|think|is the|does the|your (?:verdict|score)|verdict|score)\b/iu
 
-function readLabelled(text: string): Section[] {
+function readLabelled(text: string, isShort: boolean): Section[] {
   const sections: Section[] = []
   let open: { role: Role; label: string; lines: string[] } = { role: 'other', label: '', lines: [] }
   const close = (): void => {
@@ -297,10 +318,10 @@ function readLabelled(text: string): Section[] {
   }
   let wasBlank = false
   for (const line of text.split('\n')) {
-    const found = readLabel(line)
+    const found = readLabel(line, isShort)
     if (found) {
       close()
-      open = { role: roleOf(found.label), label: found.label, lines: [found.rest] }
+      open = { role: roleOf(found.label, isShort), label: found.label, lines: [found.rest] }
     } else if (open.role !== 'other' && isEnd(line, open.label, wasBlank)) {
       close()
       open = { role: 'other', label: '', lines: [line] }

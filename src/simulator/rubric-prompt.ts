@@ -1,7 +1,6 @@
 /** The criteria of a rubric as judges are asked about them: by rubric-judge, as published code asks, and as decisions. */
 
 import type { Turn } from './conversation.ts'
-import type { Section } from './judge-prompt.ts'
 import { lettersForm, type Scale } from './reply-form.ts'
 
 /** A criterion of a rubric. */
@@ -19,6 +18,13 @@ interface Named extends Criterion {
   text: string
   readonly choices: string[]
   scale?: Scale
+}
+
+/** A part of a prompt. `label`: the author's words before it. */
+interface Section {
+  readonly label: string
+  readonly text: string
+  readonly isFenced: boolean
 }
 
 /** 'Criterion', 'Criterion c2 (yes or no)'. */

@@ -165,7 +165,9 @@ export function chooseLabel(labels: readonly string[], judged: readonly Judged[]
     return labels[distances.indexOf(Math.min(...distances))] ?? first
   }
   const meant = labels.find((label) => (score >= 0.5 ? isGood(label) : isBad(label)))
-  return meant ?? (score >= 0.5 ? first : (labels.at(-1) ?? first))
+  // C of A, B and C is neither right nor wrong.
+  const worst = labels.findLast((label) => !isTie(label)) ?? first
+  return meant ?? (score >= 0.5 ? first : worst)
 }
 
 function preferred(judged: readonly Judged[]): string | null {

@@ -17,11 +17,16 @@ t.test('question, answer and reference are found under many kinds of labels and 
     labels: 'Question: Q?\nGround truth: R\n**Answer:** A\n\nReply with 1 or 0.',
     brackets: '[Question]\nQ?\n[Reference Answer]\nR\n[Candidate]\nA\n\nRate it from 0 to 10.',
     chinese: '问题：Q?\n参考答案：R\n回答：A',
+    letters: 'Q: Q?\nReference: R\nA: A\n\nReply with 1 or 0.',
+    'fenced letters':
+      'Q: ⟦3f09ab12cd45\nQ?\n3f09ab12cd45⟧\nReference: ⟦99aa0b1c2d3e\nR\n99aa0b1c2d3e⟧\nA: ⟦77aa0b1c2d3e\nA\n77aa0b1c2d3e⟧\nReply 1 or 0.',
   }
   for (const [name, text] of Object.entries(prompts)) {
     const prompt = new JudgePrompt(text)
     t.same([prompt.question, prompt.reference, prompt.answer], ['Q?', 'R', 'A'], name)
   }
+  const options = new JudgePrompt('Question: Q?\nWhich one?\nA: yes\nB: no')
+  t.same([options.question, options.answer], ['Q?\nWhich one?\nA: yes\nB: no', ''], 'options are no answer')
   const chatml = new JudgePrompt('<|im_start|>user\nQ?<|im_end|>\n<|im_start|>assistant\nA<|im_end|>\n')
   t.same([chatml.question, chatml.answer, chatml.reference], ['Q?', 'A', null], 'a rollout as turns')
 })
