@@ -106,7 +106,7 @@ export default defineModelReward({
     const { question, about, thinking, max_tokens } = given
     if (isBlank(finalAnswer(sample, thinking).text)) return rangeOf(given)[0]
     const data: Prompt = judgePrompt(about, sample, { thinking, max_tokens })
-    return { about: data, question, as: answersOf(given) }
+    return { about: data, question, as: answersOf(given), rowTexts: false }
   },
   rm_postprocess({ probabilities, mass }, { options: given }) {
     const paid = paidBy(given)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { decisionFault } from '../src/contract/decision.ts'
+import { decisionFault, indented, inOneLine } from '../src/contract/decision.ts'
 import {
   BadSample,
   type DecisionAnswers,
@@ -59,7 +59,7 @@ function criteriaOf({ sample }: Row<unknown, Options>): readonly Criterion[] {
 
 /** The answers from worst to best, or yes and no. */
 function answersTo(criterion: Criterion): DecisionAnswers {
-  if (criterion.levels) return { levels: criterion.levels }
+  if (criterion.levels) return { levels: criterion.levels.map(inOneLine) }
   return criterion.scale ? { levels: repliesTo(criterion) } : { yesno: {} }
 }
 
@@ -69,12 +69,12 @@ function decisionOn(criterion: Criterion, at: number, given: Options): PartDecis
     'levels' in as
       ? 'How far does the answer meet the criterion?'
       : 'Does the answer meet the criterion? If the criterion is a question: what is its answer?'
-  const question = `${ask}\nCriterion: ${criterion.text}`
+  const question = `${ask}\nCriterion: ${indented(criterion.text)}`
   const name = criterionLabel(criterion, at, given.tags)
   const fault = decisionFault({ question, as })
   if (fault !== null)
     throw new BadSample(`${name} cannot be asked as a decision: ${fault}; rubric-judge can ask it`)
-  return { question, as, names: [name], criteria: [criterionKey(criterion, given.tags)] }
+  return { question, as, rowTexts: true, names: [name], criteria: [criterionKey(criterion, given.tags)] }
 }
 
 /** The stage of each criterion: those with `must` come first, so that the others need not be asked if one fails. */

@@ -14,10 +14,16 @@ export type DecisionAnswers =
   | { readonly choice: readonly DecisionOption[] }
   | { readonly levels: readonly string[] }
 
-/** A question with its answers, without what it is about. All of it is the author's. */
+/** A question with its answers, without what it is about. All of it is the author's, except with `rowTexts`. */
 export interface DecisionQuestion {
   readonly question: string
   readonly as: DecisionAnswers
+  /**
+   * Whether texts of the row stand in it that no policy wrote, such as a criterion. true: the guard breaks in them what could
+   * pose as structure. false: all rows are asked the same. If absent: the gateway looks for texts of the row that a policy may
+   * have written, and flags `unguarded`.
+   */
+  readonly rowTexts?: boolean
 }
 
 /**
@@ -97,6 +103,19 @@ export function decisionFault({ question, as }: DecisionQuestion): string | null
     return `two of the ${what} are the same`
   return null
 }
+
+const lineEnds = /[\n\r\v\f\u0085\u2028\u2029]/
+
+/** A text in one line. */
+export const inOneLine = (text: string): string =>
+  text
+    .split(lineEnds)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ')
+
+/** A text none of whose lines but the first begins where a line begins, so that it looks like no other part of a question. */
+export const indented = (text: string): string => text.split(lineEnds).join('\n  ')
 
 /** P(yes), or how far along the answers the probabilities lie. They sum to 1. */
 export function expectedOf(as: DecisionAnswers, probabilities: readonly number[]): number {

@@ -48,7 +48,13 @@ export const isPartDecision = (part: PartQuestion | PartDecision): part is PartD
 
 /** A question as its model is asked it, with what it is about. */
 export const askedPart = (about: Prompt, part: PartQuestion | PartDecision): Prompt | Decision =>
-  isPartDecision(part) ? { about, question: part.question, as: part.as } : wholeQuestion(about, part)
+  isPartDecision(part) ? { about, ...decisionIn(part) } : wholeQuestion(about, part)
+
+const decisionIn = ({ question, as, rowTexts }: PartDecision): DecisionQuestion => ({
+  question,
+  as,
+  ...(rowTexts !== undefined && { rowTexts }),
+})
 
 /** Characters of a question, without what it is about. */
 export const partLength = (part: PartQuestion | PartDecision): number =>

@@ -234,7 +234,9 @@ const usualNames = [
 
 /** Describes each distinct placeholder that was not filled in. */
 function placeholdersIn(question: Question): readonly string[] {
-  const { trusted } = questionTexts(question)
+  // A criterion may hold braces of its own.
+  const ofAuthor = isDecision(question) && question.rowTexts ? question.about : question
+  const { trusted } = questionTexts(ofAuthor)
   const left = trusted.flatMap((text) => [...text.matchAll(placeholder)].map(([, name = '']) => name))
   return [...new Set(left)].map((name) => `{${name}} is not filled in${didYouMean(name, usualNames)}`)
 }

@@ -19,6 +19,7 @@ import {
   RenderedMessage,
 } from '../../models/interface/question-json.ts'
 import { renderedImage } from '../unseen-content.ts'
+import { guardedWords } from './decision-texts.ts'
 import { neutralised, neutralising } from './look-alikes.ts'
 import { asksInOwnTexts, type OwnRows, ownTexts } from './row-texts.ts'
 
@@ -99,13 +100,15 @@ export function guardQuestion(
   if (isService(question)) return serviceQuestion(question, identity)
   const rendering = { ask, secret, guard, found: new Set<string>(), ready, rows }
   if (isDecision(question)) {
-    const { about, question: words, as } = question
-    const asked = { question: words, as }
+    const { about, question: words, as, rowTexts } = question
+    const asked = rowTexts
+      ? guardedWords({ question: words, as }, partsFor(ask, guard), rendering.found)
+      : { question: words, as }
     const { input, ...rest } = guardText(about, rendering, identity, [JSON.stringify(asked)], rows)
     return {
       ...rest,
       input: { about: input as readonly Message[], asked },
-      unguarded: asksInOwnTexts(question, rows),
+      unguarded: rowTexts === undefined && asksInOwnTexts(question, rows),
     }
   }
   if (ask === 'embed') {

@@ -168,6 +168,7 @@ const decisionShape = z.object({
     }),
     z.strictObject({ levels: z.array(z.string()) }),
   ]),
+  rowTexts: z.boolean().optional(),
 })
 
 function decision(value: unknown, left: { length: number }): Decision {

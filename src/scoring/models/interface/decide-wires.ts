@@ -1,6 +1,6 @@
 /** The APIs through which decision models are asked, and what each of them takes. */
 
-import type { DecisionQuestion } from '../../../contract/decision.ts'
+import { type DecisionQuestion, inOneLine } from '../../../contract/decision.ts'
 import type { Message } from '../../../core/sample/sample.ts'
 import type { RenderedInput } from './ask.ts'
 import { imagesOfInput, knownText, RenderedMessage } from './question-json.ts'
@@ -73,7 +73,8 @@ function lettered({ question, as }: DecisionQuestion): string {
         : as.levels.map((level) => [level, undefined] as const)
   const letters = answerLetters(described.length)
   const lines = described.map(
-    ([name, description], at) => `${letters[at]}: ${description ? `${name} - ${description}` : name}`,
+    ([name, description], at) =>
+      `${letters[at]}: ${inOneLine(description ? `${name} - ${description}` : name)}`,
   )
   return `\n\nQuestion: ${question}\n${lines.join('\n')}\nAnswer with the letter of one option only.`
 }
