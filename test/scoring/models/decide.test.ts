@@ -331,6 +331,42 @@ t.test(
   },
 )
 
+t.test('a probability of yes of another type is no number, and odd diagnostics are not absent', async (t) => {
+  const config = { backend: 'openai', decide: { wire: 'systemone' } }
+  const of = async (answer: object, more: object = {}) => {
+    const reply = { model: 'm', answers: { q1: { type: 'noul', ...answer } }, usage: {}, ...more }
+    const { answers } = await together(t, () => reply, [yesno], config)
+    return answers[0]
+  }
+  const certain = { yes: 1, no: 0 }
+  const never = { yes: 0, no: 1 }
+  const odd: readonly object[] = [
+    { noul: null, probabilities: never },
+    { noul: false, probabilities: never },
+    { noul: '', probabilities: never },
+    { noul: [], probabilities: never },
+    { probabilities: never },
+    { noul: true, probabilities: certain },
+    { noul: '1', probabilities: certain },
+    { noul: [1], probabilities: certain },
+    { noul: true },
+    { noul: 1, probabilities: [] },
+    { noul: 1, probabilities: { yes: true, no: false } },
+    { noul: 1, x_label_mass: '0.9' },
+    { noul: 1, x_label_mass: [0.9] },
+    { noul: 1, x_label_mass: true },
+  ]
+  for (const answer of odd)
+    t.match(await of(answer), { kind: 'judge_unparseable' }, `no number for ${JSON.stringify(answer)}`)
+  for (const diagnostics of [[], {}, '', 0, false, [{ label_mass: 1 }], { q1: null }, { q1: [] }, { q2: {} }])
+    t.match(
+      await of({ noul: 1, x_label_mass: 1 }, { diagnostics }),
+      { kind: 'judge_unparseable' },
+      `no number beside diagnostics ${JSON.stringify(diagnostics)}`,
+    )
+  t.match(await of({ noul: 1, x_label_mass: 1 }, { diagnostics: null }), { expected: 1, mass: 1 })
+})
+
 t.test('what a wire does not take is refused by name, without a call', async (t) => {
   const many = (count: number): DecisionQuestion => ({
     question: 'Which?',

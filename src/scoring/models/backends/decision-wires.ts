@@ -222,16 +222,23 @@ const systemOneApi: DecisionApi = {
   read(body, asked, least) {
     const answers = mapped(body, asked.length)
     const { diagnostics } = body
+    const tellsMass = diagnostics !== undefined && diagnostics !== null
     return each(asked, (question, at) => {
       const { as } = question
       const type = 'yesno' in as ? 'noul' : 'choice' in as ? 'choice' : 'score'
       const answer = typed(answerAt(answers, at), type)
-      const own = isObject(diagnostics) && Object.hasOwn(diagnostics, idOf(at)) ? diagnostics[idOf(at)] : null
-      if (isObject(diagnostics) && !isObject(own)) throw unreadable('it has no diagnostics of its answer')
-      const mass = isObject(own) ? (own.label_mass ?? Number.NaN) : answer.x_label_mass
+      const mass = tellsMass ? massAt(diagnostics, at) : answer.x_label_mass
       return decided(question, systemOneProbabilities(answer, as), mass, least)
     })
   },
+}
+
+/** The mass of an answer in vLLM's diagnostics, which then has those of every answer. */
+function massAt(diagnostics: unknown, at: number): unknown {
+  const own =
+    isObject(diagnostics) && Object.hasOwn(diagnostics, idOf(at)) ? diagnostics[idOf(at)] : undefined
+  if (!isObject(own)) throw unreadable('it has no diagnostics of its answer')
+  return own.label_mass ?? Number.NaN
 }
 
 function systemOneQuestion({ question, as }: DecisionQuestion): string {
@@ -264,10 +271,10 @@ function systemOneProbabilities(answer: JsonObject, as: DecisionAnswers): readon
   const { probabilities } = answer
   if ('yesno' in as) {
     const { noul: yes } = answer
-    const both = [yes, typeof yes === 'number' ? 1 - yes : null]
-    if (probabilities === undefined || probabilities === null) return both
+    if (typeof yes !== 'number') throw unreadable('its probability of yes is no number')
+    if (probabilities === undefined || probabilities === null) return [yes, 1 - yes]
     const found = byName(probabilities, ['yes', 'no'])
-    if (!(Math.abs(Number(found[0]) - Number(yes)) <= scoreWithin))
+    if (!(Math.abs(Number(found[0]) - yes) <= scoreWithin))
       throw unreadable('its two probabilities of yes differ')
     return found
   }
