@@ -51,10 +51,50 @@ t.test('the openai backend sends what such servers know, with the key from the e
 })
 
 t.test('the openai backend refuses the answer of another model', async (t) => {
-  const { ask, server } = await judge(t, [hang], { backend: 'openai', model: 'gpt-5', retry: { max: 0 } })
-  for (const model of ['claude', undefined]) {
+  const { ask, server } = await judge(t, [hang], {
+    backend: 'openai',
+    model: 'openai/gpt-6-luna',
+    served_model_aliases: ['my-deployment'],
+    retry: { max: 0 },
+    breaker: { failures: 1000 },
+  })
+  const others = [
+    'claude',
+    'gpt-6',
+    'gpt-6-lun',
+    'gpt-6-luna-mini',
+    'gpt-6-luna-mini-2026-01-01',
+    'gpt-6-luna-32k',
+    'gpt-6-lunar',
+    'not-gpt-6-luna',
+    'azure/gpt-6-luna',
+    'openai/gpt-6-luna/mini',
+    '',
+    undefined,
+  ]
+  for (const model of others) {
     server.script = (seen) => ({ ...completion(seen, 'Yes'), model })
-    t.match(await failureOf(ask(`q ${model}`)), { kind: 'judge_unreachable' })
+    t.match(await failureOf(ask(`q ${model}`)), { kind: 'judge_unreachable' }, String(model))
+  }
+  const own = [
+    'openai/gpt-6-luna',
+    'gpt-6-luna',
+    'gpt-6-luna-2026-08-06',
+    'gpt-6-luna-0806',
+    'gpt-6-luna-20260806',
+    'gpt-6-luna@20260806',
+    'gpt-6-luna-002',
+    'gpt-6-luna-preview-05-20',
+    'gpt-6-luna-1106-preview',
+    'gpt-6-luna-20260806-v1:0',
+    'gpt-6-luna-v2',
+    'gpt-6-luna:latest',
+    'proxy/openai/gpt-6-luna',
+    'my-deployment',
+  ]
+  for (const model of own) {
+    server.script = (seen) => ({ ...completion(seen, 'Yes'), model })
+    t.equal((await ask(`q ${model}`)).answer.text, 'Yes', model)
   }
 })
 

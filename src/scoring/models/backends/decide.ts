@@ -11,6 +11,7 @@ import type { Asking, Backend, Settings, Translation } from './backend.ts'
 import { decided } from './decision-answers.ts'
 import { type DecisionApi, decisionApis } from './decision-wires.ts'
 import { choiceSettings, labelMass } from './generated-text.ts'
+import { isOneOf } from './model-name.ts'
 
 type Input = RenderedInput['decide']
 
@@ -79,16 +80,13 @@ function identityOf(message: Message | undefined): string {
   return JSON.stringify(pieces)
 }
 
-/** The reply, if it comes from the model. Hosted servers add a date or leave out the provider. */
+/** The reply, if it comes from the model. */
 function ofModel(value: unknown, { backend, model, served_model_aliases: aliases }: ModelConfig): JsonObject {
   const body = objectOf(value)
   const { model: from } = body
   if (typeof from !== 'string') throw malformedReply('it names no model')
   const names = [model, ...aliases]
-  const isOurs =
-    backend === 'openai'
-      ? [...names, model.slice(model.lastIndexOf('/') + 1)].some((name) => from.includes(name))
-      : names.includes(from)
+  const isOurs = backend === 'openai' ? isOneOf(names, from) : names.includes(from)
   if (!isOurs) throw malformedReply('it comes from another model')
   return body
 }

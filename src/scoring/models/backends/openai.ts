@@ -6,23 +6,19 @@ import { type JsonObject, malformedReply, objectOf } from '../transport/reply.ts
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { Backend, Translation } from './backend.ts'
 import { isTextAsk, textAsks } from './generated-text.ts'
+import { isOneOf } from './model-name.ts'
 import { openaiTexts, readVectors, samplingMembers } from './openai-dialect.ts'
 
 /** Any OpenAI-compatible server. Has no scalar models; supports JSON schemas, but neither choice nor regex. */
 export function openaiBackend(config: ModelConfig): Backend {
   const model = `{"model":${JSON.stringify(config.model)}`
-  // Such servers reply with a dated name, or without the provider's prefix.
-  const names = [
-    config.model,
-    config.model.slice(config.model.lastIndexOf('/') + 1),
-    ...config.served_model_aliases,
-  ]
+  const names = [config.model, ...config.served_model_aliases]
 
   const checked = (value: unknown): JsonObject => {
     const body = objectOf(value)
     const { model } = body
     if (typeof model !== 'string') throw malformedReply('it names no model')
-    if (!names.some((name) => model.includes(name))) throw malformedReply('it comes from another model')
+    if (!isOneOf(names, model)) throw malformedReply('it comes from another model')
     return body
   }
 
