@@ -82,13 +82,11 @@ export const findingKinds = {
   },
   rubric: {
     severity: 'note',
-    advice:
-      'each criterion is a question with ask: each (the default); docs/rubrics.md says how rubrics are read',
+    advice: 'nothing, if this is the form that you meant; docs/rubrics.md says how each is read',
   },
   'question-count': {
     severity: 'note',
-    advice:
-      'multiply it by the answers to a prompt for a pass over the data; rubric-judge asks fewer with ask: batch and ask: all',
+    advice: 'multiply it by the answers to a prompt for a pass over the data',
   },
   'odd-rubric': {
     severity: 'warning',

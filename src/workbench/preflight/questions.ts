@@ -12,9 +12,7 @@ import {
 import { askedPart, partLength } from '../../contract/questions.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
-import { guardQuestion } from '../../scoring/engine/guard/guarded-question.ts'
 import { withOwnTexts } from '../../scoring/engine/guard/row-texts.ts'
-import { askOf } from '../../scoring/engine/judge/step-question.ts'
 import { drawsOf } from '../../scoring/engine/judge/votes.ts'
 import { isOverGroup, rowOf } from '../../scoring/engine/step.ts'
 import {
@@ -24,15 +22,14 @@ import {
   unseenContent,
 } from '../../scoring/engine/unseen-content.ts'
 import type { CallResult, CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'
-import type { Rendered } from '../../scoring/models/interface/ask.ts'
-import { asChat, wireFault } from '../../scoring/models/interface/decide-wires.ts'
-import { fullGuard, type ModelConfig } from '../../scoring/models/interface/model-config.ts'
-import { isImage, RenderedMessage } from '../../scoring/models/interface/question-json.ts'
+import { type DecideWire, wireFault } from '../../scoring/models/interface/decide-wires.ts'
+import type { ModelConfig } from '../../scoring/models/interface/model-config.ts'
 import { askedModels, type PlanStep } from '../../scoring/plan/plan.ts'
 import { ignorance } from '../dataset/samples.ts'
 import { type FindingName, type Findings, withoutPlace } from './finding.ts'
-import { type OpenedReward, secret } from './opened-reward.ts'
+import type { OpenedReward } from './opened-reward.ts'
 import type { Item } from './row-checks.ts'
+import { askedInput, countMessage, type Question, shownText, textsOf } from './shown-questions.ts'
 import { Windows } from './windows.ts'
 
 /** A judge's question about a right answer, as it would be sent. */
@@ -86,11 +83,7 @@ export class QuestionCheck {
   /** Adds up what was asked. Call it once, after the last row. */
   end(): void {
     for (const [step, { rows, questions }] of this.#counts)
-      this.#findings.addMany(
-        'question-count',
-        `step ${step.name}: at most ${questions} questions for one ${isOverGroup(step) ? 'group' : 'answer'} to each of these rows`,
-        { rows: [], count: rows },
-      )
+      this.#findings.addMany('question-count', countMessage(step, questions), { rows: [], count: rows })
   }
 
   #count(step: PlanStep, asked: number): void {
@@ -153,13 +146,18 @@ export class QuestionCheck {
     if (status === 'unguarded')
       found.push(['unguarded-response', `${where}: the answer could give the judge instructions`])
     for (const [at, model] of askedModels(step).entries()) {
-      const texts = renderedTexts(step, model, question, rows)
+      const asked = askedInput(step, model, question, rows)
+      const texts = textsOf(asked)
       if (at === 0)
-        shown.push({ row: item.place, step: step.name, model, text: texts.map(plainText).join('\n') })
+        shown.push({ row: item.place, step: step.name, model, text: shownText(asked, this.#wireOf(model)) })
       if (step.ask === 'service') continue
       const tooLong = await this.#tooLong(step, model, texts, sample)
       if (tooLong !== null) found.push(['prompt-too-long', `${where}: ${tooLong}`])
     }
+  }
+
+  #wireOf(model: string): DecideWire {
+    return this.#reward.resolved.models.get(model)?.decide.wire ?? 'choose'
   }
 
   #asked(step: PlanStep, sample: Sample): Promise<CallResult> {
@@ -177,7 +175,7 @@ export class QuestionCheck {
   async #tooLong(
     step: PlanStep,
     model: string,
-    texts: ReturnType<typeof renderedTexts>,
+    texts: ReturnType<typeof textsOf>,
     { response }: Sample,
   ): Promise<string | null> {
     const config = this.#reward.resolved.models.get(model)
@@ -204,9 +202,6 @@ export function wireFaults(
     return fault === null ? [] : [`${model}: ${fault}`]
   })
 }
-
-/** The result of an author's rm_preprocess. */
-type Question = Parameters<typeof guardQuestion>[1]
 
 /** The question that rm_preprocess asks, or the longest of several; null: none. */
 function firstQuestion(asked: CallResult): Question | null {
@@ -250,38 +245,6 @@ function promptsOf(question: Question): readonly Prompt[] {
   if (question.kind === 'prompt') return [question]
   return question.messages.flatMap(({ content }) => (typeof content === 'string' ? [] : [content]))
 }
-
-/** Renders the question's texts with the model's guard. */
-function renderedTexts(
-  step: PlanStep,
-  model: string,
-  question: Question,
-  rows: readonly CallRow[],
-): readonly Rendered[] {
-  const asked = step.labels ? ({ question, labels: step.labels } as Question) : question
-  const guard = step.guards.get(model) ?? fullGuard
-  const { input } = guardQuestion(askOf(step), asked, secret, step.identity, guard, rows)
-  if (typeof input === 'string') return [input]
-  if ('labels' in input) return [input.question]
-  if ('json' in input) return [input.json]
-  if ('about' in input) return [asChat(input)]
-  return input.every((one) => typeof one === 'string') ? input : [input as Rendered]
-}
-
-const plainText = (text: Rendered): string =>
-  typeof text === 'string'
-    ? text
-    : text.map((message) => `[${message.role}]\n${contentWithImages(message)}`).join('\n')
-
-/** Images stand where the judge sees them. */
-const contentWithImages = (message: Exclude<Rendered, string>[number]): string =>
-  RenderedMessage.piecesOf(message)
-    .map((piece) => {
-      if (!isImage(piece)) return typeof piece === 'string' ? piece : piece.text
-      const { size, mediaType, url } = piece.image
-      return url === undefined ? `[image: ${mediaType}, ${size} bytes]\n` : `[image: ${url}]\n`
-    })
-    .join('')
 
 /** False if a JSON Schema accepts no text. True if that is unknown. */
 function takesText(schema: Json): boolean {

@@ -432,7 +432,8 @@ t.test('the questions that a step of rubrics asks are added up, with all votes',
     prompt: `Question ${at}?`,
     ground_truth: Array.from({ length: size }, (_, one) => ({ text: `criterion ${one}` })),
   }))
-  const models = { judge: { model: 'm', backend: 'openai', instances: ['http://127.0.0.1:9'] } }
+  const judge = { model: 'm', backend: 'openai', instances: ['http://127.0.0.1:9'] }
+  const models = { judge, large: judge }
   const counted = async (step: object) => {
     const steps = [{ name: 'rubric', function: 'rubric-judge', model: 'judge', ...step }]
     const { findings } = await look({ steps }, [...rows, { prompt: 'bad?', ground_truth: 'none' }], {
@@ -447,4 +448,45 @@ t.test('the questions that a step of rubrics asks are added up, with all votes',
   t.match(await counted({ options: { ask: 'batch', batch: 2 } }), { message: /at most 4 questions/ })
   t.match(await counted({ function: 'rubric-judge-group' }), { message: /at most 6 questions for one group/ })
   t.equal(await counted({ function: 'yes-no-judge' }), undefined)
+  const fewer = /ask: batch and ask: all ask fewer/
+  t.match(await counted({}), { message: fewer })
+  for (const step of [
+    { options: { ask: 'all' } },
+    { options: { ask: 'batch' } },
+    { options: { mode: 'published', code: 'verifiers' } },
+    { function: 'rubric-judge-group' },
+    { function: 'rubric-decisions' },
+  ])
+    t.notMatch(JSON.stringify((await counted(step)) ?? {}), /ask: (?:each|batch|all)/, JSON.stringify(step))
+  t.match(await counted({ function: 'rubric-decisions' }), { message: /at most 6 .*share requests/ })
+  const escalate = { below: 0.8, model: 'large' }
+  t.match(await counted({ function: 'rubric-decisions', escalate }), {
+    message: /at most 12 questions for one answer to each of these rows, half of them to large/,
+  })
+})
+
+t.test('a decision is shown as its model is asked it', async (t) => {
+  const rows = [
+    { prompt: 'Question?', ground_truth: [{ text: 'It is {kind}.', levels: ['no', 'so so', 'yes'] }] },
+  ]
+  const shown = async (wire: string) => {
+    const models = { judge: { model: 'm', instances: ['http://127.0.0.1:9'], decide: { wire } } }
+    const steps = [{ name: 'rubric', function: 'rubric-decisions', model: 'judge' }]
+    const { questions, findings } = await look({ steps }, rows, { models })
+    t.notOk(
+      findings.some(({ name }) => name === 'template-placeholder'),
+      'braces of a criterion are no placeholder',
+    )
+    return questions[0]?.text ?? ''
+  }
+  t.match(
+    await shown('choose'),
+    /\nCriterion: It is \{kind\}\.\nA: no\nB: so so\nC: yes\nAnswer with the letter/,
+  )
+  const worded = await shown('vllm')
+  t.match(
+    worded,
+    /\n\[question, worded by the server: decide\.wire vllm\]\n.*\nCriterion: It is \{kind\}\.\n\[answers\]\nno\nso so\nyes$/,
+  )
+  t.notMatch(worded, 'letter')
 })
