@@ -21,16 +21,8 @@ export * from './rubric/criterion-names.ts'
 export * from './rubric/published-judges.ts'
 export * from './rubric/published-replies.ts'
 export * from './rubric/replies.ts'
-export {
-  type Criterion,
-  holdsRubric,
-  type Rubric,
-  type RubricForm,
-  type RubricProblem,
-  readRubric,
-  rubricLimits,
-  rubricOf,
-} from './rubric/rows.ts'
+export { holdsRubric, type Rubric, readRubric, rubricOf } from './rubric/rows.ts'
+export { type Criterion, type RubricForm, type RubricProblem, rubricLimits } from './rubric/rubric-row.ts'
 export * from './rubric/sums.ts'
 export * from './rubric/verdict.ts'
 export * from './search-answer.ts'

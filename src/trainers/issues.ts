@@ -52,7 +52,7 @@ export function fieldProblem(
 
 /** What data sets and trainers call the fields of a sample. */
 const otherNames: ReadonlyMap<string, string> = new Map([
-  ...['answer', 'label', 'solution', 'reference', 'target', 'expected_answer', 'rubrics', 'rubric'].map(
+  ...['answer', 'label', 'solution', 'reference', 'target', 'expected_answer'].map(
     (name) => [name, 'ground_truth'] as const,
   ),
   ...['completion', 'output', 'output_text', 'generation', 'solution_str'].map(
@@ -61,11 +61,14 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ...['question', 'query', 'input', 'messages'].map((name) => [name, 'prompt'] as const),
   ...['metadata', 'extra'].map((name) => [name, 'extra_info'] as const),
 ])
+const rubricColumns: ReadonlySet<string> = new Set(['rubrics', 'rubric'])
 const imageColumns: ReadonlySet<string> = new Set(['image', 'images', 'multi_modal_data'])
 
 function remedy(key: string, fields: readonly string[]): string {
   if (imageColumns.has(key) && fields.includes('prompt'))
     return '; an image is a part of a message of the prompt: {"type": "image", "image": "data:image/png;base64,..."}'
+  if (rubricColumns.has(key) && fields.includes('extra_info'))
+    return '; send the rubric as ground_truth, or under this name in extra_info (docs/rubrics.md)'
   const known = otherNames.get(key)
   return known !== undefined && fields.includes(known)
     ? `; did you mean '${known}'?`

@@ -438,6 +438,8 @@ t.test('every way of data sets to write a rubric is read, and named', async (t) 
       rubric: [{ title: 'Cites X', description: 'Essential Criteria: ...', weight: 5 }],
       reference_answer: 'x',
     },
+    'rar without classes': { rubric: [{ title: 'Cites X', description: 'Cites X ...', weight: 5 }] },
+    'open_instruct without a query': { rubrics: [{ description: 'd', weight: 1, title: 't' }] },
     open_instruct: {
       query: 'q',
       rubrics: [{ description: 'd', weight: 1, title: 't' }],
@@ -449,7 +451,8 @@ t.test('every way of data sets to write a rubric is read, and named', async (t) 
     verifiers: { criteria: [{ name: 'n', text: 't', weight: 1, choices: ['bad', 'fair', 'good'] }] },
     rewardkit: { criterion: [{ description: 'd', type: 'likert', points: 7, weight: 2, negate: true }] },
   }
-  for (const [form, value] of Object.entries(forms)) t.match(readRubric(value), { form }, form)
+  for (const [form, value] of Object.entries(forms))
+    t.match(readRubric(value), { form: form.split(' ')[0], unread: [] }, form)
   t.match(readRubric(forms.multichallenge ?? null), { criteria: [{ expect: false }] })
   t.match(readRubric(forms.job_bench ?? null), {
     criteria: [{ text: /r\n.*all of these hold:\n- one\n- two/, weight: 3 }],
@@ -466,6 +469,16 @@ t.test('every way of data sets to write a rubric is read, and named', async (t) 
     { groundTruth: JSON.stringify({ rubrics: rubric }) },
     { groundTruth: 'a reference', extraInfo: { rubrics: rubric } },
     { extraInfo: { rubric: JSON.stringify(rubric) } },
+    { groundTruth: [], extraInfo: { rubrics: rubric } },
+    { groundTruth: { rubrics: [] }, extraInfo: { rubrics: rubric } },
+    { groundTruth: '[]', extraInfo: { rubrics: rubric } },
+    { groundTruth: { rubrics: null, rubric } },
+    { groundTruth: { rubrics: [], rubric } },
+    { groundTruth: { criteria: ['a word'], rubric } },
+    { groundTruth: rubric, extraInfo: { rubrics: rubric } },
+    { groundTruth: rubric, extraInfo: { rubrics: [] } },
+    { groundTruth: rubric, extraInfo: { criteria: ['a word'] } },
+    { groundTruth: { rubric, rubrics: rubric } },
   ]
   for (const parts of places)
     t.equal(
@@ -494,6 +507,20 @@ t.test('a rubric that cannot be read says where and what to do', async (t) => {
       /rubric\[0\]: its weight is larger/,
     ],
     [[{ text: 'x', wieght: 2 }], /rubric\[0\]: a field is nearly called weight/],
+    [[{ text: 'x', mst: true }], /rubric\[0\]: a field is nearly called must/],
+    [[{ text: 'x', level: ['a', 'b'] }], /nearly called levels/],
+    [[{ text: 'x', scales: [1, 5] }], /nearly called scale/],
+    [[{ text: 'x', expects: 'no' }], /nearly called expect/],
+    [[{ text: 'x', negated: true }], /nearly called negate/],
+    [[{ text: 'x', weight: 1, point: 2 }], /nearly called points/],
+    [[{ text: 'x', weight: 1, points: 2 }], /a weight and points that differ/],
+    [[{ text: 'x', expect: 'yes', negate: true }], /expect, pass_criteria and negate do not agree/],
+    [[{ text: 'x', expect: 'yes', pass_criteria: 'NO' }], /do not agree/],
+    [[{ text: 'x', negate: 'no' }], /negate is neither/],
+    [[{ text: 'x', levels: ['a', 'b'], choices: ['b', 'a'] }], /levels and choices that differ/],
+    [[{ criterion: 'x', points: 5, negate: true }], /its points would be those of a likert scale/],
+    [[{ description: 'x', type: 'binary', levels: ['a', 'b'] }], /that its type has not/],
+    [{ rubrics: [{ text: 'x' }], rubric: [{ text: 'y' }] }, /two rubrics, rubrics and rubric/],
     [[{ text: 'x', must: 2 }], /must is true, false, or/],
     [[{ text: 'x', levels: ['one'] }], /levels are not 2 to 32 texts/],
     [[{ text: 'x', levels: ['a', 'a'] }], /two of its levels are the same/],
@@ -509,6 +536,67 @@ t.test('a rubric that cannot be read says where and what to do', async (t) => {
     t.match(outcome, { valid: false, failure: { kind: 'bad_sample', detail: wanted } }, String(wanted))
   }
 })
+
+t.test(
+  'null is absent for every field of a criterion, and fields that nothing reads are named',
+  async (t) => {
+    const names = [
+      ...['weight', 'points', 'must', 'levels', 'choices', 'scale', 'expect', 'pass_criteria', 'negate'],
+      ...['tags', 'tag', 'category', 'name', 'title', 'id', 'type', 'min', 'max', 'optional', 'description'],
+    ]
+    const plain = readRubric([{ text: 'x' }, { text: 'y', weight: 2 }])
+    for (const name of names)
+      t.strictSame(
+        readRubric([
+          { text: 'x', [name]: null },
+          { text: 'y', weight: 2 },
+        ]),
+        plain,
+        name,
+      )
+    const withNulls = Object.fromEntries(names.map((name) => [name, null]))
+    t.strictSame(
+      readRubric([
+        { ...withNulls, text: 'x' },
+        { text: 'y', weight: 2 },
+      ]),
+      plain,
+      'a table of columns',
+    )
+    t.strictSame(
+      publishedCriteria(
+        rowOf({ criteria: [{ name: 'a', text: 't', weight: null, choices: null }] }),
+        'verifiers',
+        rubricJudge.options.parse({}),
+      ),
+      publishedCriteria(
+        rowOf({ criteria: [{ name: 'a', text: 't' }] }),
+        'verifiers',
+        rubricJudge.options.parse({}),
+      ),
+    )
+    const odd = [
+      { text: 'x', description: 'more of it', level: 'expert', height: 'tall', axis: 1, note: null },
+    ]
+    t.match(readRubric(odd), { unread: ['axis', 'description', 'height', 'level'] })
+    t.match(readRubric([{ description: 'd', type: 'binary', optional: true, files: ['a'] }]), {
+      unread: ['files', 'optional'],
+    })
+    t.match(readRubric([{ description: 'd' }, { description: 'e', type: 'likert', points: 7 }]), {
+      form: 'rewardkit',
+      criteria: [{ weight: 1 }, { weight: 1, scale: [1, 7] }],
+    })
+    t.match(readRubric([{ description: 'd', negate: true, levels: ['a', 'b', 'c'] }]), {
+      criteria: [{ levels: ['a', 'b', 'c'], expect: false }],
+    })
+    const { gateway } = await rubrics(t, asSaid, { it: {} })
+    const other = { rubrics: [{ text: 'b: no' }] }
+    const [outcome] = await outcomesOf(gateway, 'it', [rowOf([{ text: 'a: yes' }], { extraInfo: other })])
+    t.match(outcome, {
+      failure: { kind: 'bad_sample', detail: /two rubrics, in ground_truth and in extra_info\.rubrics/ },
+    })
+  },
+)
 
 t.test('a group is judged with one question for each criterion', async (t) => {
   /** Says yes of each answer that holds the criterion's text. */
@@ -673,6 +761,10 @@ t.test('a hostile answer, rubric or reply costs near linear time', async (t) => 
     answer: (response) => rm_preprocess(about(rowOf(rubric, { response }))),
     'decided answer': (response) => rubricDecisions.rm_preprocess(decided(rowOf(rubric, { response }))),
     rubric: (text) => readRubric([{ text, levels: [text, `${text}x`] }]),
+    'names of fields': (text) =>
+      readRubric([
+        { text, [text]: 1, ...Object.fromEntries(text.match(/.{1,90}/gs)?.map((one) => [one, 1]) ?? []) },
+      ]),
     'rubric as text': (text) => rubricOf(sampleOf('', { groundTruth: `[${text}` })),
     'reply to one': (text) => rm_postprocess({ text, finishReason: 'stop' }, about(rowOf(rubric)), 0),
     'reply to all': (text) => rm_postprocess({ text, finishReason: 'stop' }, about(rowOf(rubric), all), 0),

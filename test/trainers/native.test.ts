@@ -81,13 +81,14 @@ t.test("a field with a data set's name is refused with the gateway's name", asyn
   }
   const names = {
     answer: 'ground_truth',
-    rubrics: 'ground_truth',
     completion: 'response',
     question: 'prompt',
     metadata: 'extra_info',
   }
   for (const [field, meant] of Object.entries(names))
     t.match(detailOf(field), new RegExp(`"${field}"; did you mean '${meant}'\\?$`))
+  for (const field of ['rubrics', 'rubric'])
+    t.match(detailOf(field), /; send the rubric as ground_truth, or under this name in extra_info/)
   t.match(detailOf('images'), /"images"; an image is a part of a message of the prompt/)
   t.match(detailOf('prompts'), /did you mean 'prompt'/)
 })

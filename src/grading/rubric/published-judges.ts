@@ -12,15 +12,9 @@ import {
   rewardkitValues,
   verifiersVerdicts,
 } from './published-replies.ts'
-import {
-  categoryOf,
-  type Fields,
-  fieldOf,
-  isFields,
-  type RubricProblem,
-  rubricItems,
-  rubricLimits,
-} from './rows.ts'
+import { categoryOf } from './read-criterion.ts'
+import { rubricItems } from './rows.ts'
+import { type Fields, fieldOf, isFields, type RubricProblem, rubricLimits } from './rubric-row.ts'
 import {
   healthBenchScore,
   openInstructShare,
@@ -92,7 +86,10 @@ function weighted(
 
 const isAny = (): boolean => true
 const lacksText = (...names: readonly string[]): RubricProblem => ({
-  problem: `: has no text in ${names.join(' or ')}`,
+  problem:
+    names.length === 1
+      ? `: its field "${names[0]}" is missing or no text`
+      : `: its fields ${names.map((name) => `"${name}"`).join(' and ')} must both be texts`,
 })
 
 const readItem: Readonly<Record<PublishedJudge, ReadItem>> = {
@@ -117,7 +114,9 @@ const readItem: Readonly<Record<PublishedJudge, ReadItem>> = {
   },
   verifiers(item) {
     const [text, name] = [textIn(item, 'text'), textIn(item, 'name')]
-    if (text === null || name === null || name.length > rubricLimits.name) return lacksText('text', 'name')
+    if (text === null || name === null) return lacksText('text', 'name')
+    if (name.length > rubricLimits.name)
+      return { problem: `: its "name" has more than ${rubricLimits.name} characters` }
     const choices = fieldOf(item, 'choices') ?? ['no', 'yes']
     if (!isChoices(choices))
       return { problem: `: its choices are not 2 to ${rubricLimits.levels} different texts` }

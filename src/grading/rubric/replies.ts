@@ -6,7 +6,7 @@ import { isObject } from '../json/identity.ts'
 import { type JsonValue, readJson } from '../json/json.ts'
 import { afterThink } from '../tags.ts'
 import { labelVerdict } from '../verdicts.ts'
-import type { Criterion } from './rows.ts'
+import type { Criterion } from './rubric-row.ts'
 
 const yesNo = ['no', 'yes'] as const
 

@@ -1,7 +1,7 @@
 /** The score of a row from what was found of its criteria. */
 
 import type { Score } from '../../core/sample/sample.ts'
-import type { Criterion } from './rows.ts'
+import type { Criterion } from './rubric-row.ts'
 import { rarWeights, type Weighed, weightedShare } from './sums.ts'
 
 /** What became of one criterion. `score`: 0 to 1, how far it is met, whichever reply says so. */

@@ -5,7 +5,7 @@ import { type Fields, isObject, type RawRow, valueAt } from './row.ts'
 /**
  * Converts a file's row to samples. It accepts rows in the format of /v1/score, verl data sets
  * (`reward_model.ground_truth`, `images`, `rm_prompt_<i>` for the i-th of `modelSteps`) with `response` or
- * `responses`, and verl's rollout dumps (`input`, `output`, `gts`).
+ * `responses`, verl's rollout dumps (`input`, `output`, `gts`), and data sets with a column `rubrics` or `rubric`.
  */
 export function samplesOf(
   { value: sent, literals }: RawRow,
@@ -42,37 +42,68 @@ const rmPromptColumn = /^rm_prompt_\d+$/
 
 const isDatasetRow = (row: Fields): boolean =>
   isObject(row.reward_model) ||
+  hasRubricColumn(row) ||
   Array.isArray(row.responses) ||
   ('output' in row && 'input' in row) ||
   Object.keys(row).some((name) => rmPromptColumn.test(name))
 
-const usedColumns: ReadonlySet<string> = new Set(['reward_model', 'gts', 'ground_truth', 'extra_info'])
+const rubricColumns = ['rubrics', 'rubric'] as const
+/** What is beside a rubric in data sets and tells whose it is. */
+const besideRubrics = ['rubrics_types', 'query', 'Question'] as const
+
+const hasRubricColumn = (row: Fields): boolean => rubricColumns.some((name) => row[name] != null)
+
+/** What the policy was asked. Data sets of rubrics call it a question or a query. */
+export const promptColumn = (row: Fields): unknown =>
+  row.prompt ??
+  row.input ??
+  (hasRubricColumn(row) ? (row.question ?? row.query ?? row.Question) : undefined) ??
+  undefined
+
+/** The row's extra_info with its rubric, where judges look for one. One that stands there already keeps its name. */
+function infoWithRubric(row: Fields): unknown {
+  if (!hasRubricColumn(row)) return row.extra_info
+  const info = isObject(row.extra_info) ? row.extra_info : {}
+  const own = rubricColumns.flatMap((name) => {
+    const place = name in info ? rubricColumns.find((other) => !(other in info)) : name
+    return row[name] == null || place === undefined ? [] : [[place, row[name]] as const]
+  })
+  const beside = besideRubrics.flatMap((name) => (row[name] == null ? [] : [[name, row[name]] as const]))
+  return { ...Object.fromEntries(beside), ...info, ...Object.fromEntries(own) }
+}
+
+const usedColumns: ReadonlySet<string> = new Set([
+  ...['reward_model', 'gts', 'ground_truth', 'extra_info'],
+  ...rubricColumns,
+])
 
 /** Other columns belong to the data set and are ignored. */
 function datasetRow(row: Fields, modelSteps: readonly string[]): Fields & { readonly responses?: unknown } {
   const truth = isObject(row.reward_model) ? row.reward_model.ground_truth : row.gts
   return {
     id: row.id ?? undefined,
-    prompt: row.prompt ?? row.input ?? undefined,
+    prompt: promptColumn(row),
     response: row.response ?? row.output,
     responses: row.responses,
     ground_truth: row.ground_truth ?? truth,
     data_source: row.data_source,
     group_id: row.group_id,
-    extra_info: row.extra_info,
+    extra_info: infoWithRubric(row),
     ...(Array.isArray(row.responses) ? {} : ofRollout(row)),
     ...rmPromptColumns(row, modelSteps),
   }
 }
 
-const { status, tokens, policy_version, environment } = nativeSample.shape
+const { status, tokens, policy_version, environment, group_index, group_size, rm_prompts } =
+  nativeSample.shape
 const rolloutFields = { status, tokens, policy_version, environment }
+const groupFields = { group_index, group_size, rm_prompts }
 
 /** What a row says of its rollout. Columns of a data set that have such a name but mean something else are ignored. */
 const ofRollout = (row: Fields): Fields =>
   Object.fromEntries(
-    Object.entries(rolloutFields).flatMap(([name, field]) =>
-      row[name] != null && field.safeParse(row[name]).success ? [[name, row[name]]] : [],
+    Object.entries(hasRubricColumn(row) ? { ...rolloutFields, ...groupFields } : rolloutFields).flatMap(
+      ([name, field]) => (row[name] != null && field.safeParse(row[name]).success ? [[name, row[name]]] : []),
     ),
   )
 

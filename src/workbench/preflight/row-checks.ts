@@ -4,7 +4,7 @@ import { promptText, type Sample } from '../../core/sample/sample.ts'
 import { holdsRubric, rubricOf } from '../../grading/index.ts'
 import type { Plan } from '../../scoring/plan/plan.ts'
 import { isObject } from '../dataset/row.ts'
-import type { KnownAnswers } from '../dataset/samples.ts'
+import { type KnownAnswers, promptColumn } from '../dataset/samples.ts'
 import type { Findings } from './finding.ts'
 import { garbledPiece } from './garbled-text.ts'
 
@@ -37,7 +37,7 @@ export class ColumnCheck {
       if (places) places.push(place)
       else this.#missing.set(column, [place])
     }
-    if ((row.prompt ?? row.input) === undefined) lacks('prompt')
+    if (promptColumn(row) === undefined) lacks('prompt')
     if (typeof row.data_source === 'string') this.#know(sample.dataSource ?? '', place)
     else if (isObject(row.reward_model) || this.#plan.steps.some(({ dataSource }) => dataSource !== null))
       lacks('data_source')
@@ -67,7 +67,7 @@ export function checkTexts(item: Item, findings: Findings): void {
   const { place, row, gold, sample } = item
   const turns = turnsOf(item)
   const said = turns.filter(({ role, content }) => role !== 'system' && content.trim() !== '')
-  const hasPrompt = (row.prompt ?? row.input) !== undefined
+  const hasPrompt = promptColumn(row) !== undefined
   if (said.length === 0 && hasPrompt) findings.add('empty-prompt', 'the prompt is empty', place)
   const unknown = turns.find(({ role }) => !roles.has(role))
   if (unknown)

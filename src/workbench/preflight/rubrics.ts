@@ -1,5 +1,6 @@
 /** How the rubrics of a data set are read, and what they will cost. */
 
+import type { Json } from '../../core/sample/sample.ts'
 import { type Criterion, type Rubric, rubricOf } from '../../grading/index.ts'
 import type { Plan } from '../../scoring/plan/plan.ts'
 import type { Findings } from './finding.ts'
@@ -13,24 +14,35 @@ export const readsRubrics = ({ steps }: Plan): boolean =>
 
 /** Looks at the rubric of each row, if a step of the reward judges by it. Rubrics that cannot be read fail their questions. */
 export class RubricCheck {
-  readonly #steps: readonly string[]
+  readonly #steps: readonly { readonly name: string; readonly isPublished: boolean }[]
   readonly #findings: Findings
 
   constructor({ steps }: Plan, findings: Findings) {
-    this.#steps = steps.filter((step) => readers.includes(step.function.name)).map(({ name }) => name)
+    this.#steps = steps
+      .filter((step) => readers.includes(step.function.name))
+      .map(({ name, function: { options } }) => ({ name, isPublished: isPublished(options) }))
     this.#findings = findings
   }
 
   look({ sample, place }: Item): void {
-    for (const step of this.#steps) {
+    for (const { name, isPublished } of this.#steps) {
       const rubric = rubricOf(sample)
       if ('problem' in rubric) continue
-      this.#findings.add('rubric', `step ${step}: ${outlineOf(rubric)}`, place)
-      for (const message of oddities(rubric))
-        this.#findings.add('odd-rubric', `step ${step}: ${message}`, place)
+      this.#findings.add('rubric', `step ${name}: ${outlineOf(rubric)}`, place)
+      for (const message of [...oddities(rubric), ...(isPublished ? [] : unreadIn(rubric))])
+        this.#findings.add('odd-rubric', `step ${name}: ${message}`, place)
     }
   }
 }
+
+const isPublished = (options: Json): boolean =>
+  (options as { readonly mode?: unknown } | null)?.mode === 'published'
+
+/** Published code reads other fields than the gateway does. */
+const unreadIn = ({ unread }: Rubric): readonly string[] =>
+  unread.length === 0
+    ? []
+    : [`fields of its criteria that nothing reads: ${unread.map((name) => JSON.stringify(name)).join(', ')}`]
 
 /** Rows of one outline are reported together. */
 function outlineOf({ form, criteria }: Rubric): string {

@@ -382,6 +382,7 @@ t.test('rubrics are named by their form, and odd ones are found', async (t) => {
     ],
     [{ text: 'a', weight: 0 }],
     'none',
+    [{ text: 'a', axis: 'x', level: 'hard' }],
   ]
   const rows = rubrics.map((ground_truth, at) => ({ prompt: `Question ${at}?`, ground_truth }))
   const report = await look({ steps: [{ name: 'rubric', function: 'rubric-judge', model: 'judge' }] }, rows, {
@@ -396,9 +397,10 @@ t.test('rubrics are named by their form, and odd ones are found', async (t) => {
     /^odd-rubric 3 .*only faults/,
     /^odd-rubric 4 .*the same criterion twice/,
     /^odd-rubric 5 .*pitfall/,
+    /^odd-rubric 8 .*fields of its criteria that nothing reads: "axis", "level"/,
     /^rubric 1 .*form healthbench, 1 criterion/,
     /^rubric 2 .*form rar, 1 criterion/,
-    /^rubric 3 .*form plain, 1 criterion/,
+    /^rubric 3,8 .*form plain, 1 criterion/,
     /^rubric 4 .*form plain, 2 criteria/,
     /^rubric 5 .*form rar, 2 criteria/,
   ])
