@@ -739,6 +739,50 @@ t.test('mode: published reads rows and replies, and adds up, as the named code d
   }
 })
 
+t.test("a published question constrains the reply as the code's own schema does", async (t) => {
+  const schemaOf = async (code: string, rubric: Json) => {
+    const { gateway, server } = await rubrics(t, () => '', { it: published(code) })
+    await outcomesOf(gateway, 'it', [rowOf(rubric)])
+    const outputs = server.seen[0]?.body.structured_outputs as { readonly json?: object } | undefined
+    return outputs?.json
+  }
+  const entry = (score: object) => ({
+    type: 'object',
+    properties: { score, reasoning: { type: 'string' } },
+    required: ['score', 'reasoning'],
+    additionalProperties: false,
+  })
+  // As _build_response_schema of harbor-rewardkit 0.2.3 makes them.
+  t.strictSame(
+    await schemaOf('rewardkit', [
+      { name: 'a', description: 'd', type: 'likert' },
+      { name: 'b', description: 'd', type: 'numeric', min: 2, max: 3 },
+      { name: 'c', description: 'd', type: 'rubric', levels: ['x', 'y'] },
+      { name: 'd', description: 'd', type: 'binary' },
+    ]),
+    {
+      type: 'object',
+      properties: {
+        a: entry({ type: 'integer' }),
+        b: entry({ type: 'number' }),
+        c: entry({ type: 'integer' }),
+        d: entry({ type: 'string', enum: ['yes', 'no'] }),
+      },
+      required: ['a', 'b', 'c', 'd'],
+      additionalProperties: false,
+    },
+  )
+  t.strictSame(
+    await schemaOf('rewardkit', [{ name: 'a', description: 'd', type: 'likert', points: 7 }]),
+    entry({ type: 'integer' }),
+    'one criterion is not named',
+  )
+  // As RubricVerdicts of verifiers 0.4.0, with the words that its reader takes.
+  t.match(await schemaOf('verifiers', [{ name: 'a', text: 't' }]), {
+    properties: { verdicts: { type: 'array', minItems: undefined, maxItems: undefined } },
+  })
+})
+
 t.test('mode: published makes no number of a judge that fails', async (t) => {
   const { gateway } = await rubrics(t, () => null, { it: published('open_instruct') })
   const rubric = { query: 'q', rubrics: [{ description: 'd', weight: -1 }] }
