@@ -11,6 +11,7 @@ t.test('a file of vectors is recognised by its folder and name', async (t) => {
   t.strictSame(await runFile(join(vectors, 'gsm8k-progressive/compute_score.jsonl')), {
     passed: 4,
     total: 4,
+    elsewhere: [],
     differing: [],
   })
   const folder = t.testdir({ other: { 'compute_score.jsonl': '' }, 'gsm8k-progressive': { 'x.jsonl': '{}' } })
@@ -53,7 +54,31 @@ t.test('each difference is reported with both answers', async (t) => {
   t.strictSame(await runFile(join(folder, 'gsm8k-progressive/hacks.jsonl')), {
     passed: 0,
     total: 1,
+    elsewhere: [],
     differing: ['c (strict): found 1, wanted 0'],
+  })
+})
+
+t.test('cases of a function that the gateway does not have are counted apart', async (t) => {
+  const median = (value: number) =>
+    JSON.stringify({
+      id: 'a',
+      function: 'rewardkit_median',
+      input: { runs: [0, 0.25, 1, 0.5].map((one) => [{ name: 'c0', value: one }]) },
+      expected: [{ name: 'c0', value, error: null }],
+    })
+  const mean = JSON.stringify({
+    id: 'b',
+    function: 'healthbench_mean',
+    input: { scores: [1] },
+    expected: 1,
+  })
+  const folder = t.testdir({ rubric: { 'cases.jsonl': `${median(0.25)}\n${median(0.375)}\n${mean}\n` } })
+  t.match(await runFile(join(folder, 'rubric/cases.jsonl')), {
+    passed: 1,
+    total: 2,
+    elsewhere: [/^1 cases of healthbench_mean are not compared: /],
+    differing: [/^a: found .*0\.25/],
   })
 })
 
@@ -195,6 +220,7 @@ t.test('training vectors agree with npg-muse and its default config', async (t) 
     t.strictSame(await runFile(join(folder, 'npg-muse', `${file}.jsonl`)), {
       passed: total,
       total,
+      elsewhere: [],
       differing: [],
     })
   }
@@ -278,6 +304,7 @@ t.test('evaluation vectors agree with the functions of the same names', async (t
     t.strictSame(await runFile(join(folder, 'npg-muse-eval', `${file}.jsonl`)), {
       passed: total,
       total,
+      elsewhere: [],
       differing: [],
     })
   }

@@ -9,9 +9,9 @@ async function main(paths: readonly string[]): Promise<number> {
   let failed = false
   for (const path of paths) {
     try {
-      const { passed, total, differing } = await runFile(path)
+      const { passed, total, differing, elsewhere } = await runFile(path)
       console.log(`${path} ${passed}/${total}`)
-      for (const line of differing) console.log(`  ${line}`)
+      for (const line of [...elsewhere, ...differing]) console.log(`  ${line}`)
       failed ||= passed < total
     } catch (error) {
       console.error(error instanceof Error ? error.message : error)

@@ -1,4 +1,3 @@
-import { mean } from '../../src/core/statistics/summary.ts'
 import {
   openInstructScore,
   rewardkitValues,
@@ -6,7 +5,6 @@ import {
 } from '../../src/grading/rubric/published-replies.ts'
 import {
   healthBenchScore,
-  lowerMedian,
   openInstructShare,
   type RarCategory,
   type RewardkitSum,
@@ -15,6 +13,7 @@ import {
   rewardkitScore,
   rewardkitSums,
 } from '../../src/grading/rubric/sums.ts'
+import { aggregateVotes, type Vote } from '../../src/scoring/engine/judge/votes.ts'
 import { type Adapter, raises, wanted } from './vector.ts'
 
 interface Criterion {
@@ -99,20 +98,34 @@ function rewardkitJudge(input: Readonly<Record<string, unknown>>): unknown {
   return { values: Object.fromEntries(items.map(({ name }, at) => [name, values[at]])), score }
 }
 
-/** Runs of one judge, each with the same criteria. */
-function rewardkitMedian(runs: readonly (readonly Run[])[]): unknown {
-  return (runs[0] ?? []).map((first, at) => {
-    const samples = runs.map((run) => run[at] as Run)
-    const middle = lowerMedian(samples.filter(({ error }) => error == null).map(({ value }) => value))
-    return {
-      name: first.name,
-      value: middle?.value ?? first.value,
-      ...(runs.length > 1 &&
-        middle && { agreement: middle.agreement, samples: samples.map(({ value }) => value) }),
-      error: middle ? null : first.error,
-    }
-  })
+/** What came of each criterion, over all runs. */
+interface Median {
+  readonly name: string
+  /** null: no run has a value. rewardkit then keeps 0 beside its error. */
+  readonly value: number | null
 }
+
+/** Runs of one judge, each with the same criteria: its votes, as a step with `votes.aggregate: lower_median` adds them up. */
+const rewardkitMedian = (runs: readonly (readonly Run[])[]): readonly Median[] =>
+  (runs[0] ?? []).map(({ name }, column) => {
+    const votes = runs.map((run): Vote => {
+      const { value = 0, error = null } = run[column] ?? {}
+      return error === null ? { model: 'm', status: 'read', verdicts: [{ value }] } : { model: 'm', ...lost }
+    })
+    const step = { models: ['m'], onUnreadable: 'fail', votes: medianVotes } as const
+    const found = aggregateVotes(step, votes, 0, runs.length)
+    return { name, value: found.status === 'scored' ? found.score.value : null }
+  })
+
+const medianVotes = { n: 1, aggregate: 'lower_median', min: 1, earlyStop: false } as const
+const lost = {
+  status: 'failed',
+  failure: { kind: 'judge_timeout', retryable: true, detail: 'it was lost' },
+} as const
+
+/** Its agreement and its list of samples are for people: the gateway has the spread of the votes. */
+const medianOf = (expected: readonly (Run & { readonly error: string | null })[]): readonly Median[] =>
+  expected.map(({ name, value, error }) => ({ name, value: error === null ? value : null }))
 
 interface Run {
   readonly name: string
@@ -156,8 +169,15 @@ interface Met {
 
 /** Rubric judges of 2025 and 2026: verifiers, rewardkit, HealthBench, Open-Instruct, Rubrics as Rewards. */
 export const rubricVectors: Adapter = {
-  wanted: (vector, mode) =>
-    (vector.expected as { readonly error?: unknown } | null)?.error === true ? raises : wanted(vector, mode),
+  wanted(vector, mode) {
+    if ((vector.expected as { readonly error?: unknown } | null)?.error === true) return raises
+    const all = wanted(vector, mode)
+    return vector.function === 'rewardkit_median' ? medianOf(all as Parameters<typeof medianOf>[0]) : all
+  },
+  elsewhere: {
+    healthbench_mean:
+      "the mean of a run, clipped to 0 and 1, is its evaluation's: the gateway scores rows, and reports their mean unclipped",
+  },
   answers: {
     verifiers_rubric_judge: ({ input }) => verifiersJudge(input),
     rewardkit_judge: ({ input }) => rewardkitJudge(input),
@@ -174,10 +194,6 @@ export const rubricVectors: Adapter = {
       const met = input.criteria_met as readonly boolean[]
       const rubrics = input.rubrics as readonly { readonly points: number }[]
       return healthBenchScore(rubrics.map(({ points }, at) => ({ weight: points, score: Number(met[at]) })))
-    },
-    healthbench_mean: ({ input }) => {
-      const scores = input.scores as readonly number[]
-      return Math.max(0, Math.min(1, mean(scores)))
     },
     open_instruct_rubric: ({ input }) => openInstructRubric(input),
     rar_explicit: ({ input }) => {

@@ -25,6 +25,8 @@ export type Answer = (vector: Vector, mode: Mode) => unknown
 export interface Adapter {
   /** By file name without its ending. A file that is not named here is dispatched by each vector's `function`. */
   readonly answers: Readonly<Record<string, Answer>>
+  /** Functions of published code that the gateway does not have, each with the reason. Their cases are counted apart. */
+  readonly elsewhere?: Readonly<Record<string, string>>
   /** What the answer must be; `raises` for an error. Absent: as `wanted` has it. */
   readonly wanted?: (vector: Vector, mode: Mode, file: string) => unknown
   /** Absolute and relative difference of numbers that is none. */

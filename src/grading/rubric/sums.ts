@@ -103,13 +103,3 @@ export function rewardkitScore(
 }
 
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null)
-
-/** The value at the middle of some scores as rewardkit takes it, the lower of two, and how near the scores are to it: 1 minus their mean distance. */
-export function lowerMedian(
-  scores: readonly number[],
-): { readonly value: number; readonly agreement: number } | null {
-  const value = [...scores].sort((a, b) => a - b)[(scores.length - 1) >> 1]
-  if (value === undefined) return null
-  const distance = scores.reduce((sum, score) => sum + Math.abs(score - value), 0)
-  return { value, agreement: 1 - distance / scores.length }
-}

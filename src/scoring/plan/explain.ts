@@ -126,7 +126,7 @@ function weightText({ config }: Plan, index: number): string {
 function voteWords({ n, aggregate, min, earlyStop }: PlanStep['votes'], models: number): string {
   if (n * models <= 1) return ''
   const times = n === 1 ? 'once each' : models > 1 ? `${n} times each` : `${n} times`
-  return ` ${times} and takes the ${aggregate}, of at least ${min} verdicts${earlyStop ? ', no more than are needed' : ''}`
+  return ` ${times} and takes the ${aggregate.replace('_', ' ')}, of at least ${min} verdicts${earlyStop ? ', no more than are needed' : ''}`
 }
 
 function unreadableWords(setting: PlanStep['onUnreadable'], what: string): string {

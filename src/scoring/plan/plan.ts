@@ -108,7 +108,7 @@ export type OnStatus = Readonly<Record<Exclude<RolloutStatus, 'completed'>, 'sco
 /** `n` votes from each model. Fewer than `min` valid votes, over all models, are a failure. */
 export interface Votes {
   readonly n: number
-  readonly aggregate: 'mean' | 'median' | 'majority' | 'quorum'
+  readonly aggregate: 'mean' | 'median' | 'lower_median' | 'majority' | 'quorum'
   readonly min: number
   /** Whether to skip votes that cannot change the aggregate any more. */
   readonly earlyStop: boolean

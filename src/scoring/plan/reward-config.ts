@@ -57,7 +57,7 @@ export const stepConfig = z.strictObject({
     .strictObject({
       /** Votes from each model. */
       n: z.int().min(1).max(64).default(1),
-      aggregate: z.enum(['mean', 'median', 'majority', 'quorum']).default('mean'),
+      aggregate: z.enum(['mean', 'median', 'lower_median', 'majority', 'quorum']).default('mean'),
       /** Minimum valid votes over all models. Default: more than half. */
       min: z.int().min(1).optional(),
       /** Stops once further votes cannot change the aggregate. */

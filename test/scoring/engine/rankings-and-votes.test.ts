@@ -134,7 +134,8 @@ t.test('stopping early never changes the aggregate, whatever the votes are', asy
       if (drawn < trouble / 2) return null
       return drawn < trouble ? 'failed' : Math.floor(random() * kinds)
     })
-    const aggregate = (['median', 'majority', 'quorum'] as const)[Math.floor(random() * 3)] ?? 'median'
+    const aggregate =
+      (['median', 'lower_median', 'majority', 'quorum'] as const)[Math.floor(random() * 4)] ?? 'median'
     const votes = { n, aggregate, min: 1 + Math.floor(random() * n), earlyStop: false }
     const whole = await judged(fates, votes)
     const early = await judged(fates, { ...votes, earlyStop: true })
@@ -188,6 +189,8 @@ t.test('no vote is cast before it is certain to be needed', async (t) => {
     ['quorum', ['failed', 'failed', 'failed', 1, 1], 3],
     ['median', [2, 2, 2, 9, 0], 3],
     ['median', [1, 2, 3, 4, 5], 5],
+    ['lower_median', [2, 2, 2, 9, 0], 3],
+    ['lower_median', [1, 2, 3, 4], 4],
   ]
   for (const [aggregate, fates, needed] of cases) {
     const { made } = await judged(fates, { n: fates.length, aggregate, min: 1, earlyStop: true })

@@ -186,15 +186,17 @@ function combinedValue(
   asked: number,
   aggregate: Votes['aggregate'],
 ): number | null {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
   switch (aggregate) {
     case 'mean':
       return mean(values)
     case 'median':
-      return sorted.length % 2 === 1
-        ? (sorted[middle] ?? null)
-        : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
+    case 'lower_median':
+      return middle(
+        [...values].sort((a, b) => a - b),
+        values.length,
+        0,
+        aggregate,
+      )
     case 'majority':
       return majorityOf(values, values.length)
     case 'quorum':
@@ -220,7 +222,7 @@ export function votesToSettle(
 ): number {
   if (remaining === 0 || values.length + remaining < Math.min(min, asked)) return 0
   if (aggregate === 'mean') return remaining
-  if (aggregate !== 'median') {
+  if (!isMedian(aggregate)) {
     const voters = aggregate === 'quorum' ? asked : values.length + remaining
     if ((largestCount(values) + remaining) * 2 <= voters) return 0
   }
@@ -241,21 +243,29 @@ function isSettled(
   asked: number,
   aggregate: Exclude<Votes['aggregate'], 'mean'>,
 ): boolean {
-  if (aggregate === 'median') {
+  if (isMedian(aggregate)) {
     const sorted = [...values].sort((a, b) => a - b)
     // The median moves farthest if all remaining votes lie on one side.
     const most = sorted.length + remaining
-    const low = middle(sorted, most, -remaining)
-    const high = middle(sorted, most, 0)
+    const low = middle(sorted, most, -remaining, aggregate)
+    const high = middle(sorted, most, 0, aggregate)
     return low !== null && low === high
   }
   return largestCount(values) * 2 > (aggregate === 'quorum' ? asked : values.length + remaining)
 }
 
-/** The median of `count` values, of which `sorted` are those from `shift` on; null: it depends on the others. */
-function middle(sorted: readonly number[], count: number, shift: number): number | null {
-  const upper = sorted[(count >> 1) + shift]
+type Median = 'median' | 'lower_median'
+
+const isMedian = (aggregate: Votes['aggregate']): aggregate is Median =>
+  aggregate === 'median' || aggregate === 'lower_median'
+
+/**
+ * The median of `count` values, of which `sorted` are those from `shift` on; null: it depends on the others. `lower_median`: of two
+ * in the middle, the lower one, as rewardkit takes it, so that the score is one that a judge gave.
+ */
+function middle(sorted: readonly number[], count: number, shift: number, which: Median): number | null {
   const lower = sorted[((count - 1) >> 1) + shift]
+  const upper = which === 'median' ? sorted[(count >> 1) + shift] : lower
   return upper === undefined || lower === undefined ? null : (lower + upper) / 2
 }
 
