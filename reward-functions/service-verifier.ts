@@ -24,6 +24,7 @@ const values: Readonly<Record<string, (sample: Sample) => Json | undefined>> = {
   id: ({ id }) => id,
   group_id: ({ group }) => group?.id,
   data_source: ({ dataSource }) => dataSource,
+  training_step: ({ trainingStep }) => trainingStep,
   prompt: ({ prompt }) => (typeof prompt === 'string' ? prompt : chatMessages(prompt)),
   'prompt.text': ({ prompt }) => promptText(prompt),
   question: (sample) => questionText(sample),
@@ -93,15 +94,18 @@ export default defineModelReward({
   options: z
     .strictObject({
       /**
-       * The body of the request. Placeholders: `{id}`, `{group_id}`, `{data_source}`, `{prompt}`, `{prompt.text}`, `{question}`,
+       * The body of the request. Placeholders: `{id}`, `{group_id}`, `{data_source}`, `{training_step}`, `{prompt}`, `{prompt.text}`, `{question}`,
        * `{response}`, `{response.final}`, `{response.code}`, `{messages}`, `{turns}`, `{tool_calls}`, `{responses.input}`,
        * `{responses.output}`, `{ground_truth}`, `{extra}`, each with a JSON Pointer: `{extra./tests/0}`.
        */
       body: z.record(z.string(), z.json()),
       /** Where the score stands. */
       score: pointer,
-      /** How it is read. `lean`: what Lean's REPL says of a proof, 1 without errors and gaps, else 0. */
-      read: z.enum(['number', 'lean']).default('number'),
+      /**
+       * How it is read. `lean`: what Lean's REPL says of a proof, 1 without errors and gaps, else 0. `mean`: a list of numbers or
+       * truth values, one for each test, whose mean is the score.
+       */
+      read: z.enum(['number', 'lean', 'mean']).default('number'),
       /** Texts, and `true` and `false`, that stand for a number. */
       map: z.record(z.string(), z.number()).default({}),
       /** Name of a part -> where its number stands. */
@@ -142,7 +146,7 @@ export default defineModelReward({
           if (score < low || score > high)
             add([name, text], `${score} is outside the range ${low} to ${high}`)
       if (read === 'lean' && (low > 0 || high < 1)) add(['range'], 'needs 0 and 1 for `read: lean`')
-      if (read === 'lean' && Object.keys(map).length > 0) add(['map'], 'goes with `read: number`')
+      if (read !== 'number' && Object.keys(map).length > 0) add(['map'], 'goes with `read: number`')
       for (const [path, message] of batchFaults(given)) add(path, message)
       try {
         if (schema) schemaCheck(schema)
@@ -173,7 +177,7 @@ export default defineModelReward({
         throw new NoVerdict(`the reply has no number at ${place} for the part ${name}`)
       return [name, value] as const
     })
-    const value = options.read === 'lean' ? leanScore(reply, options.score) : scoreAt(reply, options)
+    const value = readers[options.read](reply, options)
     return { value, ...(parts.length > 0 && { parts: Object.fromEntries(parts) }), ...details }
   },
 })
@@ -213,7 +217,11 @@ function bodyFault(body: Readonly<Record<string, Json>>): string | null {
     return error instanceof Error ? error.message : String(error)
   }
   const { placeholders } = template
+  const key = filledKey(body)
+  if (key !== null) return `${key} stands in a key, and keys are never filled: put it into a value`
   for (const { name, pointer: place, written } of placeholders) {
+    if (name === 'params')
+      return `${written}: a row has no params; send them in its extra_info, and write {extra./params}`
     if (!Object.hasOwn(values, name))
       return `${written}: there is no ${name}; there are ${Object.keys(values).join(', ')}`
     if (place.length > 0 && !structured.includes(name))
@@ -221,6 +229,22 @@ function bodyFault(body: Readonly<Record<string, Json>>): string | null {
   }
   if (placeholders.some(({ name }) => ofAnswer.includes(name))) return null
   return `it holds nothing of the answer, so that all answers would earn the same: put one of ${ofAnswer.map((name) => `{${name}}`).join(', ')} into it`
+}
+
+const placeholder = /\{([a-z][a-z_.]*?)(?:\.\/[^{}?]*)?\??\}/g
+
+/** The first key with a placeholder in it, as it is written; null: none. */
+function filledKey(value: Json): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  for (const [key, inner] of Object.entries(value)) {
+    const isName = (name = ''): boolean => Object.hasOwn(values, name) || name === 'params'
+    const found = Array.isArray(value)
+      ? undefined
+      : [...key.matchAll(placeholder)].find(([, name]) => isName(name))
+    const within = found?.[0] ?? filledKey(inner as Json)
+    if (within !== null) return within
+  }
+  return null
 }
 
 function lookUp({ name, pointer: place, isOptional, written }: Placeholder, sample: Sample): Json {
@@ -298,11 +322,29 @@ function kindOf(value: Json | undefined): string {
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 
-function leanScore(reply: Json, place: string): number {
+/** The mean of a list. No list, an empty one and one of anything else than numbers and truth values are no score. */
+function meanAt(reply: Json, { score, range: [low, high] }: Reading): number {
+  const list = at(reply, score)
+  const place = score || 'its root'
+  if (!Array.isArray(list)) throw new NoVerdict(`the reply has no list at ${place}, but ${kindOf(list)}`)
+  const values = (list as readonly Json[]).map((one) => (typeof one === 'boolean' ? Number(one) : one))
+  if (values.length === 0 || !values.every((one): one is number => typeof one === 'number'))
+    throw new NoVerdict(`the list at ${place} is empty or has something that is no number`)
+  if (!values.every((one) => one >= low && one <= high))
+    throw new NoVerdict(
+      `a number at ${place} is outside the step's range of ${low} to ${high}`,
+      'judge_out_of_range',
+    )
+  return values.reduce((sum, one) => sum + one, 0) / values.length
+}
+
+function leanScore(reply: Json, { score: place }: Reading): number {
   const isAccepted = leanAccepts(at(reply, place) ?? null)
   if (isAccepted === null) throw new NoVerdict(`what stands at ${place} is no result of Lean`)
   return Number(isAccepted)
 }
+
+const readers = { number: scoreAt, lean: leanScore, mean: meanAt } as const
 
 function reasonIn(reply: Json, place: string | undefined): { readonly details?: { readonly reason: Json } } {
   const reason = place === undefined ? undefined : at(reply, place)

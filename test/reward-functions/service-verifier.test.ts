@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
+import { parse } from 'yaml'
 import serviceVerifier from '../../reward-functions/service-verifier.ts'
 import { NoVerdict, serviceRequest } from '../../src/contract/index.ts'
 import { judgeContract } from '../../src/contract/testing.ts'
@@ -178,7 +180,13 @@ const broken: readonly (readonly [what: string, script: Script, kind: string])[]
   ['422 that repeats the sample', raw('{"detail": "maximum context length"}', 422), 'judge_rejected'],
   ['404', raw('{"score": 1}', 404), 'judge_rejected'],
   ['401', raw('{"score": 1}', 401), 'judge_rejected'],
+  ['408', raw('{"score": 1}', 408), 'judge_timeout'],
+  ['409', raw('{"score": 1}', 409), 'judge_rejected'],
   ['500', raw('{"score": 1}', 500), 'judge_unreachable'],
+  ['501', raw('{"score": 1}', 501), 'judge_rejected'],
+  ['502', raw('{"score": 1}', 502), 'judge_unreachable'],
+  ['504', raw('{"score": 1}', 504), 'judge_unreachable'],
+  ['429', raw('{"score": 1}', 429), 'overloaded'],
   ['503', raw('{"score": 1}', 503), 'overloaded'],
   ['a huge body', says({ score: 1, text: 'x'.repeat(20_000) }), 'judge_rejected'],
   ['a reply of very many values', says({ score: 1, all: Array(60_000).fill('') }), 'judge_rejected'],
@@ -251,6 +259,46 @@ t.test('a function of your own asks a service, and says why a reply is no verdic
   const failure = { kind: 'judge_unparseable', detail: 'the reply does not count its tests' }
   t.match(await result({ passed: 1 }), { valid: false, failure })
   t.match(await result({ passed: 5, total: 4 }), { valid: false, failure: { kind: 'judge_out_of_range' } })
+})
+
+t.test("the page's config for Open-Instruct's code server scores as its replies say", async (t) => {
+  const page = readFileSync('docs/services.md', 'utf8')
+  const [, text = ''] = /^```yaml open-instruct\.yaml\n([\s\S]*?)^```$/m.exec(page) ?? []
+  let results: unknown
+  const server = await scriptedServer((seen, response) => says({ results, runtimes: [] })(seen, response))
+  t.teardown(() => server.kill())
+  const config = parse(text.replace('http://127.0.0.1:1234', server.url))
+  const gateway = await testGateway(t, { it: config })
+  const tests = ['assert add(1, 2) == 3', 'assert add(0, 0) == 1']
+  let asked = 0
+  const scored = async (given: unknown) => {
+    results = given
+    const response = `Here:\n\`\`\`python\ndef add(a, b): return a + b # ${asked++}\n\`\`\``
+    return resultOf((await outcomesOf(gateway, 'it', [sampleOf(response, { groundTruth: tests })]))[0])
+  }
+  t.equal(await scored([1, 0]), 0.5)
+  t.match(server.seen[0], {
+    path: '/test_program',
+    body: { program: 'def add(a, b): return a + b # 0\n', tests, max_execution_time: 1 },
+  })
+  t.equal(await scored([true, true]), 1)
+  for (const odd of [[], null, undefined, 1, {}, ['1'], [1, null], [[1]], '11'])
+    t.equal(await scored(odd), 'judge_unparseable', JSON.stringify(odd))
+  t.equal(await scored([2, 0]), 'judge_out_of_range', 'no number makes up for another')
+})
+
+t.test("a service is told the request's training step, and a row without one lacks it", async (t) => {
+  const { gateway, server } = await service(t, [says({ score: 1 })], {
+    needs: { body: { r: '{response}', step: '{training_step}' } },
+    may: { body: { r: '{response}', step: '{training_step?}' } },
+  })
+  const rows = [sampleOf('x', { rmPrompts: { s: 'own prompt' } })]
+  const [told] = await outcomesOf(gateway, 'needs', rows, { trainingStep: 7 })
+  t.equal(resultOf(told), 1)
+  t.match(server.seen.at(-1)?.body, { step: 7 })
+  t.equal(resultOf((await outcomesOf(gateway, 'needs', rows))[0]), 'bad_sample')
+  await outcomesOf(gateway, 'may', rows)
+  t.match(server.seen.at(-1)?.body, { step: null })
 })
 
 t.test('inherited names are no place of a reply or a row', async (t) => {
@@ -469,6 +517,11 @@ t.test('mistakes of a service are found when the configs are read', async (t) =>
     [/there is no constructor/, { body: { x: '{constructor}{response}' } }],
     [/is no placeholder/, { body: { x: '{response' } }],
     [/is a text/, { body: { x: '{response./a}' } }],
+    [/'?\{response\}'? stands in a key/, { body: { '{response}': '{response}' } }],
+    [/\{extra\.\/a\?\} stands in a key/, { body: { x: [{ 'a {extra./a?}': 1 }], y: '{response}' } }],
+    [null, { body: { 'set {x}': '{response}' } }],
+    [/has no params.*\{extra\.\/params\}/, { body: { x: '{response}', y: '{params}' } }],
+    [/goes with `read: number`/, { read: 'mean', map: { yes: 1 } }],
     [/JSON Pointer/, { score: 'score' }],
     [/JSON Pointer/, { score: '/a~2' }],
     [/outside the range/, { map: { yes: 2 } }],

@@ -200,6 +200,8 @@ export interface Sample {
   readonly tokens?: { readonly prompt?: number; readonly response?: number }
   /** The versions of the policy that wrote the first and the last token. */
   readonly policyVersion?: { readonly first: string | number; readonly last: string | number }
+  /** The step of training that the request names. Only functions that ask a service are given it. */
+  readonly trainingStep?: number
   /** Rewards that the environment gave, by name. */
   readonly environment?: Readonly<Record<string, number>>
   /** null if none was sent. */

@@ -268,7 +268,7 @@ export async function probe(
     crossRequestGroups: new CrossRequestGroups(clock, async () => []),
     hold: () => () => {},
   }
-  const row = rowOf(step, sample, [])
+  const row = rowOf(step, sample, [], 0, 0)
   if (step.kind === 'questions') {
     const once: PlanStep = { ...step, models: [model], votes: { ...step.votes, n: 1, min: 1 } }
     return probedTerm(await questionsTerm(context, once, row, instance))

@@ -97,7 +97,9 @@ export class SampleRun {
     const isOff = why !== null || failure !== null
     const traced = isOff ? null : traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
-    const row = isOff ? null : rowOf(step, this.#sample, this.#terms, this.#index)
+    const row = isOff
+      ? null
+      : rowOf(step, this.#sample, this.#terms, this.#index, this.#context.job.trainingStep)
     joinGroup(context, step, { sample: this.#sample, row, place: this.#index }, (term) =>
       this.#finish(
         at,
@@ -112,7 +114,7 @@ export class SampleRun {
     const traced = traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
     const finish = (term: Term): void => this.#finish(at, term, traced)
-    const row = rowOf(step, this.#sample, this.#terms, this.#index)
+    const row = rowOf(step, this.#sample, this.#terms, this.#index, this.#context.job.trainingStep)
     questionsTerm(context, step, row).then(finish, (error: unknown) =>
       finish(failedTerm(context, step, unforeseen(error))),
     )
@@ -131,7 +133,7 @@ export class SampleRun {
     }
     const traced = traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
-    const row = rowOf(step, this.#sample, this.#terms, this.#index)
+    const row = rowOf(step, this.#sample, this.#terms, this.#index, this.#context.job.trainingStep)
     if (step.kind === 'rule') {
       const call = { op: 'score', function: step.function, rows: [row], request: this.#context.end } as const
       const { times, clock } = context

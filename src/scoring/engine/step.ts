@@ -41,10 +41,21 @@ export function ruleTerm(context: StepContext, step: PlanStep, result: CallResul
   return score ? scoredTerm(context, step, score) : skippedTerm(context, step, 'not_applicable')
 }
 
-/** A row as a reward function sees it: the sample with this step's judge prompt, and the steps named in `after`. */
-export function rowOf(step: PlanStep, given: Sample, terms: Terms, place = 0): CallRow {
+/**
+ * A row as a reward function sees it: the sample with this step's judge prompt, and the steps named in `after`. `trainingStep`: the
+ * request's, for services.
+ */
+export function rowOf(
+  step: PlanStep,
+  given: Sample,
+  terms: Terms,
+  place = 0,
+  trainingStep?: number,
+): CallRow {
   const rmPrompt = Object.hasOwn(given.rmPrompts, step.name) ? given.rmPrompts[step.name] : undefined
-  const sample = rmPrompt === undefined ? given : withPrompt(given, rmPrompt)
+  const isTold = step.ask === 'service' && trainingStep !== undefined
+  const prompted = rmPrompt === undefined ? given : changed(given, { rmPrompt })
+  const sample = isTold ? changed(prompted, { trainingStep }) : prompted
   if (step.after.length === 0) return { sample, earlier: nothing, place }
   const earlier = step.after.map((name) => {
     const term = termNamed(terms, name)
@@ -57,9 +68,9 @@ const nothing: CallRow['earlier'] = Object.freeze({})
 
 const origins = new WeakMap<Sample, Sample>()
 
-function withPrompt(given: Sample, rmPrompt: string): Sample {
-  const sample = { ...given, rmPrompt }
-  origins.set(sample, given)
+function changed(given: Sample, change: Pick<Sample, 'rmPrompt' | 'trainingStep'>): Sample {
+  const sample = { ...given, ...change }
+  origins.set(sample, origins.get(given) ?? given)
   return sample
 }
 

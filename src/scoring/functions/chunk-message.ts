@@ -125,6 +125,7 @@ const isBare = (sample: Sample): boolean =>
   sample.status === undefined &&
   sample.tokens === undefined &&
   sample.policyVersion === undefined &&
+  sample.trainingStep === undefined &&
   sample.environment === undefined &&
   isEmpty(sample.rmPrompts)
 

@@ -101,7 +101,7 @@ export class QuestionCheck {
   }
 
   async #lookAtStep(step: PlanStep, item: Item, { found, shown }: Seen): Promise<void> {
-    const { sample } = rowOf(step, item.rollout ?? item.sample, [])
+    const { sample } = rowOf(step, item.rollout ?? item.sample, [], 0, 0)
     // The contents of the row are checked apart.
     if (unseenContent(step, sample)) return
     const where = `step ${step.name}`
