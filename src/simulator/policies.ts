@@ -180,7 +180,8 @@ function valueClaim(object: string): number | null {
     return null
   }
   for (const [key, value] of Object.entries(parsed as object)) {
-    if (!/^(?:score|rating|grade|verdict|correct|judgement|is_correct)$/iu.test(key)) continue
+    if (!/^(?:score|rating|grade|verdict|correct|judgement|is_correct|criteria_met|[ac]\d{1,3})$/iu.test(key))
+      continue
     if (typeof value === 'boolean') return value ? 1 : 0
     const number = typeof value === 'number' ? value : Number(String(value) || 'none')
     if (Number.isFinite(number)) return scaled(number, null)
@@ -205,12 +206,12 @@ function wordClaim(text: string): number | null {
   const closing = text.trimEnd().split('\n').at(-1)?.trim() ?? ''
   if (closing.length > 80) return null
   const word = bareWord.exec(closing)?.[1] ?? announced.exec(closing)?.[1]
-  return word === undefined ? null : /^(?:yes|correct)$/iu.test(word) ? 1 : 0
+  return word === undefined ? null : /^(?:yes|correct|met)$/iu.test(word) ? 1 : 0
 }
 
 const bareWord = /^\W{0,3}(YES|NO|CORRECT|INCORRECT)\W{0,3}$/u
 const announced =
-  /^\W{0,3}(?:final )?(?:judge?ment|verdict|evaluation|grade)\W{1,4}(yes|no|correct|incorrect)\W{0,3}$/iu
+  /^\W{0,3}(?:final )?(?:judge?ment|verdict|evaluation|grade)\W{1,4}(yes|no|correct|incorrect|met|unmet|not met)\W{0,3}$/iu
 
 const commands: readonly RegExp[] = [
   /ignore (?:all |the |any )?previous instructions/iu,

@@ -100,10 +100,19 @@ function* withoutLookAlikes(
     const bare = mayBeBare ? matchAt(verdict.bareLine, text, at) : null
     if (bare) insert(at + (bare[1] ?? '').length + 1, 'verdicts')
   }
+  const atCriterion = (at: number): void => {
+    if (text[at] !== ':' || !fits(verdict.criterionReply, text, at)) return
+    const key = verdict.criterionBefore(text, at)
+    if (key >= 0) insert(key + 1, 'verdicts')
+  }
   const atVerdict = (at: number): void => {
     if (!breaking.verdicts) return
     const label = verdict.labelBefore(text, at)
-    if (label < 0 || !fits(verdict.verdictAfter, text, at)) return
+    if (label < 0) {
+      atCriterion(at)
+      return
+    }
+    if (!fits(verdict.verdictAfter, text, at)) return
     if (text[at] !== '=' || fits(verdict.assigned, text, at)) insert(label + 1, 'verdicts')
   }
   atLineStart(0)

@@ -1,6 +1,7 @@
 import { asciiTable } from './characters.ts'
 
-const words = 'yes|no|true|false|(?:in)?correct|pass(?:ed)?|fail(?:ed)?|right|wrong|tie'
+const words =
+  'yes|no|true|false|(?:in)?correct|pass(?:ed)?|fail(?:ed)?|right|wrong|tie|(?:(?:not|partially|fully) |un)?met'
 const foreignWords =
   '正确|錯誤|错误|不正确|不通过|通过|合格|不合格|对|错|是|否|はい|いいえ|да|нет|ja|nein|oui|non|s[ií]'
 /** What safety models say after `Safety:`. */
@@ -28,7 +29,7 @@ export function isVerdictTag(text: string, at: number): boolean {
 
 /** At the separator between a label and its verdict, which is a number, a letter or a word that could be a verdict. */
 export const verdictAfter = new RegExp(
-  `(?:[:：=→]|->)\\s{0,3}["'\`*_“‘[(]{0,4}(?:[-+.]?[\\d０-９]|(?:${words}|${safetyWords})(?![A-Za-z])|(?:${foreignWords})(?!\\p{L})|[A-E](?![A-Za-z]))`,
+  `(?:[:：=→]|->)\\s{0,3}["'\`*_“‘[(]{0,4}\\s{0,3}(?:[-+.]?[\\d０-９]|(?:${words}|${safetyWords})(?![A-Za-z])|(?:${foreignWords})(?!\\p{L})|[A-E](?![A-Za-z]))`,
   'iuy',
 )
 
@@ -39,7 +40,7 @@ export const assigned =
 /** Labels that precede a verdict, in lower case. */
 const labels = new Set(
   [
-    'score rating grade verdict judgment judgement evaluation reward correct correctness safety refusal',
+    'score rating grade verdict judgment judgement evaluation reward correct correctness safety refusal met',
     'bewertung punktzahl urteil wertung évaluation jugement puntuación puntaje calificación evaluación veredicto',
     'pontuação avaliação veredito punteggio valutazione verdetto giudizio beoordeling puan değerlendirme',
     'оценка балл баллы вердикт рейтинг 점수 평가 평점 판정 الدرجة التقييم',
@@ -85,8 +86,37 @@ export function labelBefore(text: string, end: number): number {
   const longest = Math.max(0, last - longestLabel)
   while (first > longest && isLetter(text.charCodeAt(first - 1))) first -= 1
   const length = last + 1 - first
-  return (bits >> length) & 1 && labels.has(text.slice(first, last + 1).toLowerCase()) ? first : -1
+  if (!((bits >> length) & 1)) return -1
+  const label = text.slice(first, last + 1).toLowerCase()
+  // By itself it is a word of prose.
+  if (label === 'met') return ofCriterion.test(text.slice(Math.max(0, first - 10), first)) ? first : -1
+  return labels.has(label) ? first : -1
 }
+
+/** Before `met`: HealthBench's `criteria_met`. */
+const ofCriterion = /(?:criteria|criterion)[_ ]$/i
+
+const quote = asciiTable(/["']/)
+const digit = asciiTable(/\d/)
+
+/**
+ * The place in `"c2"` of its letter if the key ends before `end`, as judges of rubrics reply about criteria (c) and answers (a). -1 if
+ * there is none.
+ */
+export function criterionBefore(text: string, end: number): number {
+  let last = end - 1
+  const soonest = end - 8
+  while (last > soonest && blank[text.charCodeAt(last)]) last -= 1
+  if (!quote[text.charCodeAt(last)]) return -1
+  let first = last - 1
+  while (first > last - 4 && digit[text.charCodeAt(first)]) first -= 1
+  const letter = text[first]?.toLowerCase()
+  const isKey = first < last - 1 && (letter === 'c' || letter === 'a') && text[first - 1] === text[last]
+  return isKey ? first : -1
+}
+
+/** At the colon after such a key, a reply to a criterion. A number without quotes is as often something else's. */
+export const criterionReply = /:\s{0,3}(["'])\s?(?:yes|no|\d{1,3})\s?\1/iy
 
 function endingAt(text: string, last: number): number {
   for (let from = last - 1; from >= 0 && from > last - 4; from--)
