@@ -12,7 +12,7 @@ import {
   type Row,
 } from '../src/contract/index.ts'
 import {
-  checkMustScore,
+  checkSumOptions,
   conversationTemplate,
   lowestOf,
   rubricSumOf,
@@ -47,7 +47,15 @@ const options = z
     about: judgeTemplate().default(about),
     ...judgeOptions,
   })
-  .superRefine(checkMustScore)
+  .superRefine((given, context) => {
+    checkSumOptions(given, context)
+    if (!given.early_stop && given.sum === 'must_all')
+      context.addIssue({
+        code: 'custom',
+        path: ['early_stop'],
+        message: 'has no effect where all criteria are asked anyway',
+      })
+  })
 
 type Options = z.infer<typeof options>
 

@@ -10,7 +10,7 @@ import {
 } from '../src/contract/index.ts'
 import { comparisonOptions } from '../src/contract/judge-prompt.ts'
 import {
-  checkMustScore,
+  checkSumOptions,
   conversationTemplate,
   lowestOf,
   rubricSumOf,
@@ -44,7 +44,7 @@ const options = z
     template: judgeTemplate(['question', 'prompt', 'answers', 'count']).default(template),
     ...comparisonOptions,
   })
-  .superRefine(checkMustScore)
+  .superRefine(checkSumOptions)
 
 type Options = z.infer<typeof options>
 

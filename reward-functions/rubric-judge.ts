@@ -13,14 +13,13 @@ import {
   type Score,
 } from '../src/contract/index.ts'
 import {
-  checkMustScore,
+  checkSumOptions,
   conversationTemplate,
   lowestOf,
   rubricSumOf,
   rubricSumOptions,
 } from '../src/contract/rubric-options.ts'
 import {
-  batchSchema,
   batchVerdicts,
   type Criterion,
   type CriterionFound,
@@ -28,7 +27,6 @@ import {
   criterionKey,
   criterionLabel,
   gradeIn,
-  grades,
   type PublishedJudge,
   plainVerdict,
   publishedCriteria,
@@ -38,10 +36,9 @@ import {
   publishedReply,
   publishedScore,
   reasonedVerdict,
-  reasonSchema,
-  repliesTo,
   rewardkitSums,
   rubricOf,
+  rubricQuestion,
   rubricScore,
 } from '../src/grading/index.ts'
 
@@ -77,16 +74,9 @@ const options = z
     ...judgeOptions,
   })
   .superRefine((given, context) => {
-    const { ask, sum } = given
-    for (const { path, message } of modeProblems(given))
+    for (const { path, message } of [...modeProblems(given), ...askProblems(given)])
       context.addIssue({ code: 'custom', path: [path], message })
-    checkMustScore(given, context)
-    if (ask === 'overall' && sum !== 'weighted')
-      context.addIssue({
-        code: 'custom',
-        path: ['sum'],
-        message: 'is for single criteria; ask: overall gives one grade',
-      })
+    checkSumOptions(given, context)
   })
 
 type Options = z.infer<typeof options>
@@ -99,7 +89,36 @@ const ownSum = {
   reasons: false,
 } as const
 
-function modeProblems(given: Options): readonly { readonly path: string; readonly message: string }[] {
+interface Problem {
+  readonly path: string
+  readonly message: string
+}
+
+/** Options that the way of asking leaves without effect. */
+function askProblems(given: Options): readonly Problem[] {
+  const { batch, early_stop, sum, mode } = given
+  const ask = askOf(given)
+  const problems: Problem[] = []
+  if (ask !== 'batch' && batch !== 8)
+    problems.push({ path: 'batch', message: 'has no effect without ask: batch' })
+  if (mode === 'published') return problems
+  if (ask === 'overall')
+    for (const path of unreadOf(given))
+      problems.push({ path, message: 'is for single criteria; ask: overall gives one grade' })
+  else if (!early_stop && (ask === 'all' || sum === 'must_all'))
+    problems.push({ path: 'early_stop', message: 'has no effect where all criteria are asked anyway' })
+  return problems
+}
+
+/** Those of the gateway's own sum that differ from their defaults. */
+function unreadOf(given: Options): readonly string[] {
+  const own = Object.entries(ownSum).flatMap(([path, or]) =>
+    given[path as keyof typeof ownSum] === or ? [] : [path],
+  )
+  return given.tags.length > 0 ? [...own, 'tags'] : own
+}
+
+function modeProblems(given: Options): readonly Problem[] {
   const { mode, code, ask } = given
   if (mode === 'strict') {
     const isRewardkit = given.aggregation !== 'weighted-mean' || given.threshold !== 0.5
@@ -107,11 +126,14 @@ function modeProblems(given: Options): readonly { readonly path: string; readonl
     return path ? [{ path, message: 'is read with mode: published only' }] : []
   }
   if (!code) return [{ path: 'code', message: `is missing: one of ${publishedJudges.join(', ')}` }]
-  const own = Object.entries(ownSum).flatMap(([path, or]) =>
-    given[path as keyof typeof ownSum] === or ? [] : [path],
-  )
-  const unread = given.tags.length > 0 ? [...own, 'tags'] : own
-  const problems = unread.map((path) => ({ path, message: `is not read with mode: published` }))
+  const problems = unreadOf(given).map((path) => ({ path, message: 'is not read with mode: published' }))
+  if (code !== 'rewardkit' && given.aggregation !== 'weighted-mean')
+    problems.push({ path: 'aggregation', message: 'is read with code: rewardkit only' })
+  if (given.threshold !== 0.5 && (code !== 'rewardkit' || given.aggregation !== 'threshold'))
+    problems.push({
+      path: 'threshold',
+      message: 'has no effect without code: rewardkit and aggregation: threshold',
+    })
   const asks =
     code === 'verifiers' ? ['each', 'batch', 'all'] : code === 'rewardkit' ? ['each', 'all'] : ['each']
   if (ask && !asks.includes(ask))
@@ -191,77 +213,12 @@ function plan(
   )
 }
 
-const scaleWords = (criterion: Criterion): string => {
-  const replies = repliesTo(criterion)
-  const [worst, best] = [replies[0], replies.at(-1)]
-  if (criterion.levels) return `the number of the level that fits best, ${worst} to ${best}`
-  return criterion.scale ? `a whole number from ${worst} (not at all) to ${best} (fully)` : 'yes or no'
-}
-
-/** A criterion with its levels, as values of a template whose placeholders end with `key`. */
-function shownCriterion(
-  criterion: Criterion,
-  key: string,
-): { readonly text: string; readonly values: Record<string, string> } {
-  const values: Record<string, string> = { [`text_${key}`]: criterion.text }
-  const levels = (criterion.levels ?? []).map((level, at) => {
-    values[`level_${key}_${at}`] = level
-    return `\nLevel ${at}:\n{level_${key}_${at}}`
-  })
-  return { text: `{text_${key}}${levels.join('')}`, values }
-}
-
 function questionOf(
   criteria: readonly Criterion[],
   given: Options,
 ): Pick<PartQuestion, 'question' | 'reply'> {
-  const { reasons } = given
-  const ask = askOf(given)
-  if (ask === 'overall') return overallQuestion(criteria)
-  const [only] = criteria
-  if (ask === 'each' && only) {
-    const { text, values } = shownCriterion(only, '1')
-    const form = reasons
-      ? `Reply with one JSON object {"reason": one sentence, "verdict": ${scaleWords(only)}, as a text}.`
-      : `Reply with ${scaleWords(only)} only.`
-    return {
-      question: fill(
-        `Criterion:\n${text}\n\nDoes the answer meet the criterion? If it is a question: what is its answer?\n${form}`,
-        values,
-      ),
-      reply: reasons ? { schema: reasonSchema(only) } : { choice: repliesTo(only) },
-    }
-  }
-  const all: Record<string, string> = {}
-  const blocks = criteria.map((criterion, at) => {
-    const { text, values } = shownCriterion(criterion, String(at + 1))
-    Object.assign(all, values)
-    return `Criterion c${at + 1} (${scaleWords(criterion)}):\n${text}\n\n`
-  })
-  const form = reasons
-    ? 'an object {"reason": one sentence, "verdict": the verdict as a text}'
-    : 'the verdict as a text'
-  const end = `Judge each criterion by itself: does the answer meet it, or if it is a question, what is its answer? Reply with one JSON object with exactly the keys c1 to c${criteria.length}, and for each of them ${form}.`
-  return {
-    question: fill(`${blocks.join('')}${end}`, all),
-    reply: { schema: batchSchema(criteria, reasons) },
-  }
-}
-
-function overallQuestion(criteria: readonly Criterion[]): Pick<PartQuestion, 'question' | 'reply'> {
-  const values = Object.fromEntries(
-    criteria.map(({ text, weight, expect }, at) => [
-      `text_${at}`,
-      `[weight ${weight}${expect ? '' : ', good if not met'}] ${text}`,
-    ]),
-  )
-  const list = criteria.map((_criterion, at) => `{text_${at}}\n`).join('')
-  const end =
-    'How well does the answer do on all criteria together? A heavier one counts for more, one with a negative weight names a fault. Reply with a whole number from 0 (worst) to 10 (best) only.'
-  return {
-    question: fill(`Criteria, each with its weight:\n${list}\n${end}`, values),
-    reply: { choice: grades },
-  }
+  const { template: own, values, reply } = rubricQuestion(criteria, askOf(given), given.reasons)
+  return { question: fill(own, values), reply }
 }
 
 /** What a question's finding says of its criterion. */

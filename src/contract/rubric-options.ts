@@ -28,16 +28,36 @@ type RubricSumOptions = z.infer<z.ZodObject<typeof rubricSumOptions>>
 export const lowestOf = ({ clip, lowest }: Pick<RubricSumOptions, 'clip' | 'lowest'>): number =>
   clip ? 0 : lowest
 
-/** Adds what is wrong with `must_score`; for `superRefine`. */
-export function checkMustScore(
-  given: Pick<RubricSumOptions, 'clip' | 'lowest' | 'must_score'>,
-  context: z.RefinementCtx,
-): void {
-  const { must_score: score = 1 } = given
+/** Adds what is wrong with the options of a sum, and which of them have no effect; for `superRefine`. */
+export function checkSumOptions(given: RubricSumOptions, context: z.RefinementCtx): void {
+  const add = (path: string, message: string): void =>
+    context.addIssue({ code: 'custom', path: [path], message })
+  const { must_score: score = 1, tags } = given
   const least = lowestOf(given)
-  if (!(score >= least && score <= 1))
-    context.addIssue({ code: 'custom', path: ['must_score'], message: `must lie within ${least} and 1` })
+  if (!(score >= least && score <= 1)) add('must_score', `must lie within ${least} and 1`)
+  if (new Set(tags).size < tags.length) add('tags', 'two of them are the same')
+  for (const [path, why] of withoutEffect(given)) add(path, `has no effect ${why}`)
 }
+
+function* withoutEffect(given: RubricSumOptions): Generator<readonly [option: string, why: string]> {
+  const { sum, clip, missing } = given
+  const isChanged = changedFrom(given)
+  if (clip && isChanged('lowest')) yield ['lowest', 'without clip: false, since scores end at 0']
+  if (missing !== 'renormalise' && isChanged('min_share')) yield ['min_share', 'without missing: renormalise']
+  if (sum === 'healthbench' && isChanged('normalise'))
+    yield ['normalise', 'that sum: healthbench allows; use sum: weighted']
+  if (sum !== 'must_all') return
+  for (const option of ['normalise', 'clip', 'must_score', 'missing'] as const)
+    if (isChanged(option)) yield [option, 'with sum: must_all, which gives 1 or 0 and needs every verdict']
+}
+
+const defaults = z.object(rubricSumOptions).parse({})
+
+/** Whether an option differs from its default. */
+const changedFrom =
+  (given: RubricSumOptions) =>
+  (option: keyof RubricSumOptions): boolean =>
+    JSON.stringify(given[option]) !== JSON.stringify(defaults[option])
 
 /**
  * The template for a row. A default one shows a conversation whole: what the user said last may mean nothing without it.

@@ -27,8 +27,8 @@ interface Section {
   readonly isFenced: boolean
 }
 
-/** 'Criterion', 'Criterion c2 (yes or no)'. */
-const keyed = /^criterion(?: (c\d{1,3}))?(?:\W|$)/iu
+/** 'Criterion', 'Criterion c2 (yes or no)'. 'Criterion 2 (weight 5)' is one of those that get one grade together. */
+const keyed = /^criterion(?: (c\d{1,3}))?(?! \d)(?:\W|$)/iu
 const named = /^criterion with the name$/iu
 const listed = /^its verdicts, from worst to best$/iu
 const asNumber = /\bIts score: [^\n]{0,60}?(-?\d[\d.e+-]*) to (-?\d(?:[\d.e+-]*\d)?)/u

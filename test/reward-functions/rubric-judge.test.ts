@@ -330,7 +330,16 @@ t.test('one grade for the whole', async (t) => {
   const { gateway, server } = await rubrics(t, () => said, { whole: { ask: 'overall' } })
   const scored = async (rubric: Json) => resultOf((await outcomesOf(gateway, 'whole', [rowOf(rubric)]))[0])
   t.equal(await scored(items(['a', 5], ['b', -2])), 0.7)
-  t.match(questionIn(server.seen[0] as Seen), /\[weight -2\] b/)
+  t.match(questionIn(server.seen[0] as Seen), /Criterion 2 \(weight -2\):\n⟦\w+\nb\n/)
+  const detailed = items(['a', 5, { levels: ['bad', 'fine {x}'] }], ['b', 1, { scale: [1, 5], expect: 'no' }])
+  t.equal(await scored(detailed), 0.7)
+  const shown = questionIn(server.seen.at(-1) as Seen)
+  t.match(shown, /Criterion 1 \(weight 5, met by levels from worst to best\):\n⟦\w+\na\n/)
+  t.match(shown, /Level 0:\n⟦\w+\nbad\n[\s\S]*Level 1:\n⟦\w+\nfine \{x\}\n/)
+  t.match(
+    shown,
+    /Criterion 2 \(weight 1, good if not met, a whole number from 1 \(not at all\) to 5 \(fully\)\):/,
+  )
   t.equal(await scored(items(['a', 5, { must: true }])), 'bad_sample')
   for (const reply of ['11', '7.5', '7/10', '7 or 8']) {
     said = reply
@@ -661,6 +670,59 @@ t.test('a config that counts missing verdicts as numbers is refused', async (t) 
   )
   t.match(await mistakes(published('healthbench', { ask: 'all' })), /must be each with code: healthbench/)
   t.match(await mistakes(published('rewardkit', { ask: 'batch' })), /must be each or all/)
+})
+
+t.test('an option that has no effect is a mistake of the config, by name', async (t) => {
+  const told = (options: object, judge: 'strict' | 'group' | 'decisions' = 'strict'): string => {
+    const functions = { strict: rubricJudge, group: rubricJudgeGroup, decisions: rubricDecisions }
+    const { error } = functions[judge].options.safeParse(options)
+    return error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ') ?? ''
+  }
+  const everywhere: readonly (readonly [object, RegExp])[] = [
+    [{ lowest: -5 }, /^lowest: has no effect without clip: false/],
+    [{ min_share: 0.5 }, /^min_share: has no effect without missing: renormalise/],
+    [{ sum: 'must_all', must_score: 0.5 }, /^must_score: has no effect with sum: must_all/],
+    [{ sum: 'must_all', clip: false }, /^clip: has no effect with sum: must_all/],
+    [{ sum: 'must_all', normalise: 'absolute' }, /^normalise: has no effect/],
+    [{ sum: 'must_all', missing: 'renormalise' }, /^missing: has no effect/],
+    [{ sum: 'healthbench', normalise: 'absolute' }, /^normalise: has no effect that sum: healthbench allows/],
+    [{ tags: ['a', 'a'] }, /^tags: two of them are the same/],
+  ]
+  for (const [options, wanted] of everywhere)
+    for (const judge of ['strict', 'group', 'decisions'] as const)
+      t.match(told(options, judge), wanted, `${judge}: ${JSON.stringify(options)}`)
+  t.match(told({ sum: 'must_all', early_stop: false }, 'decisions'), /^early_stop: has no effect/)
+  const own: readonly (readonly [object, RegExp])[] = [
+    [{ batch: 3 }, /^batch: has no effect without ask: batch/],
+    [{ ask: 'all', batch: 3 }, /^batch/],
+    [{ ask: 'all', early_stop: false }, /^early_stop: has no effect/],
+    [published('verifiers', { batch: 3 }), /^batch/],
+    [published('rar', { threshold: 0.6 }), /^threshold/],
+    [published('rewardkit', { threshold: 0.6 }), /^threshold: has no effect/],
+    [published('verifiers', { aggregation: 'any-pass' }), /^aggregation: is read with code: rewardkit only/],
+    ...[
+      { reasons: true },
+      { tags: ['a'] },
+      { missing: 'renormalise' },
+      { must_score: 0.5 },
+      { early_stop: false },
+      { normalise: 'absolute' },
+      { clip: false },
+    ].map(
+      (one) => [{ ask: 'overall', ...one }, new RegExp(`^${Object.keys(one)[0]}: is for single`)] as const,
+    ),
+  ]
+  for (const [options, wanted] of own) t.match(told(options), wanted, JSON.stringify(options))
+  const fine: readonly object[] = [
+    { ask: 'batch', batch: 3 },
+    { clip: false, lowest: -5, must_score: -2 },
+    { missing: 'renormalise', min_share: 0.5 },
+    { sum: 'rar', normalise: 'absolute' },
+    { ask: 'batch', early_stop: false },
+    published('verifiers', { ask: 'batch', batch: 3 }),
+    published('rewardkit', { aggregation: 'threshold', threshold: 0.6 }),
+  ]
+  for (const options of fine) t.equal(told(options), '', JSON.stringify(options))
 })
 
 const published = (code: string, more: object = {}) => ({ mode: 'published', code, ...more })

@@ -77,7 +77,8 @@ t.test('a simulated judge gives the right answer the best verdict of each kind o
   for (const reward of own)
     for (const [name, rubric] of Object.entries(rubrics))
       t.strictSame(await rewards(reward, rubric), [1, 0], `${reward}: ${name}`)
-  t.strictSame(await rewards('overall', rubrics.several ?? []), [1, 0])
+  const faulty = [{ text: 'It is wrong.', weight: -1 }, ...(rubrics.several ?? [])]
+  for (const rubric of [rubrics.several ?? [], faulty]) t.strictSame(await rewards('overall', rubric), [1, 0])
 })
 
 t.test('a criterion that names a fault turns the verdict around, however it is asked', async (t) => {

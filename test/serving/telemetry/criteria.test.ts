@@ -234,6 +234,18 @@ t.test(
   },
 )
 
+t.test('a tag that is called (other) doubles no series', async (t) => {
+  const { score, figures } = await observed(t, { it: step({ ask: 'all', tags: ['(other)'] }) })
+  const rest = Array.from({ length: 101 }, (_, at) => ({ text: `one ${at}: yes` }))
+  await score('it', [[{ text: 'tagged: yes', tags: ['(other)'] }, ...rest]])
+  const names = (await figures()).map(({ criterion, verdict }) => `${criterion} ${verdict}`)
+  t.equal(new Set(names).size, names.length)
+  const found = (await figures()).find(
+    ({ criterion, verdict }) => criterion === '(other)' && verdict === 'met',
+  )
+  t.equal(found?.value, 2)
+})
+
 t.test('a request whose client has gone says nothing about the criteria that it left open', async (t) => {
   const { app, counts } = await observed(t, { it: step() })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })

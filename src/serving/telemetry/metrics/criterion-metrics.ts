@@ -8,7 +8,7 @@ import type { Instruments } from './instruments.ts'
 const mostCriteria = 100
 /** A criterion that was silent for so long gives its place to another. */
 const silentMs = 600_000
-/** Where the verdicts on further criteria count. No digest looks like this, and hardly a tag. */
+/** Where the verdicts on further criteria count, and those of a tag or a criterion with this name. */
 const others = '(other)'
 
 const verdicts = ['met', 'unmet', 'none'] as const
@@ -68,7 +68,8 @@ class StepCriteria {
   }
 
   add({ criterion, isDeclared, score }: CriterionVerdict): void {
-    const counts = isDeclared ? this.#declaredOf(criterion) : this.#ownOf(criterion)
+    const counts =
+      criterion === others ? this.#others : isDeclared ? this.#declaredOf(criterion) : this.#ownOf(criterion)
     counts[score === null ? 'none' : score > 0.5 ? 'met' : 'unmet'] += 1
   }
 
