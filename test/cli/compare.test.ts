@@ -390,6 +390,20 @@ t.test('calibrate asks the judges of configs about the labelled rows, and counts
     ],
     cascades: [{ advice: 'unsure' }],
   })
+  const asked = judge.seen.length
+  const wrong = join(folder, 'wrong.yaml')
+  writeFileSync(wrong, 'steps: [{ name: s, function: yes-no-jugde, model: small }]')
+  const given = (field: string) => [...argv.slice(0, argv.indexOf('--label')), '--label', field]
+  const mistakes: readonly (readonly [string[], RegExp])[] = [
+    [[...configs, ...given('extra_info.lable')], /no row has true, false, 1 or 0 at 'extra_info\.lable'/],
+    [[...configs, ...argv, '--term', 'ss'], /has no step 'ss'; did you mean 's'\? \(it has s\)/],
+    [[...configs, ...argv, '--prices', '1'], /--prices has 1 numbers for 2 judges/],
+    [[configs[0] as string, ...argv, '--format', 'html'], /compares several judges/],
+    [[configs[0] as string, wrong, ...argv], /yes-no-jugde/],
+  ]
+  for (const [arguments_, message] of mistakes)
+    t.match(await runCommand(['calibrate', ...arguments_]), { code: 2, stderr: message }, String(message))
+  t.equal(judge.seen.length, asked, 'a mistake costs no call')
 })
 
 t.test('compare lists the benchmarks of a folder in the order of their suite', async (t) => {

@@ -11,7 +11,7 @@ import { defineCommand } from '../command.ts'
 import { functionFolders } from '../gateway.ts'
 import { file, misused, number, oneOf, repeated, text } from '../options.ts'
 import { deliver, tablesText, textTable } from '../output.ts'
-import { judgedRows, pricedJudges, pricesOption } from './judged-rows.ts'
+import { judgedRows, judgeNames, pricedJudges, pricesOption, readLabels } from './judged-rows.ts'
 import { withScored } from './score-configs.ts'
 
 const formats = ['text', 'json', 'md', 'html', 'svg', 'png'] as const
@@ -50,17 +50,21 @@ judge, and the other one where the first is less confident.`,
     if (positionals.length === 0 || !labels || !label)
       throw misused('SCORED, --labels and --label are needed', 'calibrate')
     const format = values.format ?? formats.find((one) => output?.endsWith(`.${one}`)) ?? 'text'
-    const scoring = { input: labels, functionFolders: values['reward-functions'], command: 'calibrate' }
+    // All mistakes are found before the judges of a config are paid.
+    const names = judgeNames(positionals, terms)
+    const judges = pricedJudges(names, prices, 'calibrate')
+    const isOne = names.length === 1
+    if (isOne && format !== 'text' && format !== 'json')
+      throw misused(
+        `--format ${format} compares several judges: name more files, or --term twice`,
+        'calibrate',
+      )
+    const people = await readLabels(labels, label, io)
+    const functionFolders = values['reward-functions']
+    const scoring = { input: labels, functionFolders, command: 'calibrate', terms }
     return withScored(positionals, scoring, io, async (scored) => {
       if (io.signal.aborted) return 1
-      const { names, rows } = await judgedRows(scored, { labels, label, terms, confidence }, io)
-      const judges = pricedJudges(names, prices, 'calibrate')
-      const isOne = names.length === 1
-      if (isOne && format !== 'text' && format !== 'json')
-        throw misused(
-          `--format ${format} compares several judges: name more files, or --term twice`,
-          'calibrate',
-        )
+      const { rows } = await judgedRows(scored, { labels: people, terms, confidence }, io)
       const each = names.map((_name, at) => calibrate(rowsOf(rows, at), threshold))
       const content = isOne
         ? singleContent(format === 'json', each[0] as Calibration)

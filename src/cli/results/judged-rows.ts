@@ -34,10 +34,16 @@ export function pricedJudges(
   return names.map((name, at) => ({ name, price: prices?.[at] ?? 1 }))
 }
 
-/** Where labels and confidences stand. `terms`: the steps whose scores are read; empty: the reward. */
+/** People's labels by a row's id. */
+interface Labels {
+  /** For messages. */
+  readonly file: string
+  readonly byId: ReadonlyMap<string, boolean>
+}
+
+/** Whose labels, and where confidences stand. `terms`: the steps whose scores are read; empty: the reward. */
 interface Places {
-  readonly labels: string
-  readonly label: string
+  readonly labels: Labels
   readonly terms: readonly string[]
   readonly confidence: string | undefined
 }
@@ -50,26 +56,33 @@ interface JudgedRows {
 
 const unasked: Said = { score: null, confidence: null, tokens: null }
 
-/** A judge is a file, or a step of it. Throws RG_INPUT_INVALID. */
+/** The judges' names: a judge is a file, or a step of it. */
+export const judgeNames = (files: readonly string[], terms: readonly string[]): readonly string[] =>
+  files.flatMap((_file, at) =>
+    (terms.length === 0 ? [undefined] : terms).map((term) => nameOf(files, at, term, terms)),
+  )
+
+/** Throws RG_INPUT_INVALID. */
 export async function judgedRows(
   scored: readonly ScoredBy[],
-  { labels, label, terms, confidence }: Places,
+  { labels, terms, confidence }: Places,
   io: Io,
 ): Promise<JudgedRows> {
-  const files = scored.map(({ file }) => file)
-  const labelled = await labelsOf(labels, label, io)
+  const names = judgeNames(
+    scored.map(({ file }) => file),
+    terms,
+  )
+  const { file: people, byId: labelled } = labels
   const said = new Map<string, Said[]>()
-  const names: string[] = []
+  const judges = terms.length === 0 ? [undefined] : terms
   for (const [file, { path, tokens }] of scored.entries()) {
-    const judges = terms.length === 0 ? [undefined] : terms
-    for (const term of judges) names.push(nameOf(files, file, term, terms))
     for await (const { value } of eachRow(await openRows(path, io.stdin))) {
       const id = String(valueAt(value, 'id'))
       if (!labelled.has(id)) continue
       const own = said.get(id) ?? []
       said.set(id, own)
       for (const [at, term] of judges.entries())
-        own[names.length - judges.length + at] = {
+        own[file * judges.length + at] = {
           ...saidIn(value, term, confidence),
           tokens: tokens?.get(id) ?? (tokens === null ? null : 0),
         }
@@ -81,11 +94,11 @@ export async function judgedRows(
   }))
   for (const [at, name] of names.entries())
     if (rows.every((row) => row.said[at]?.score === null))
-      throw new GatewayError('RG_INPUT_INVALID', `${name}: no row has both a score and an id from ${labels}`)
+      throw new GatewayError('RG_INPUT_INVALID', `${name}: no row has both a score and an id from ${people}`)
   if (rows.every(({ said }) => said.some(({ score }) => score === null)))
     throw new GatewayError(
       'RG_INPUT_INVALID',
-      `no row of ${labels} has a score of each of ${names.join(', ')}`,
+      `no row of ${people} has a score of each of ${names.join(', ')}`,
     )
   return { names, rows }
 }
@@ -122,7 +135,8 @@ function nameOf(
   return files.length === 1 ? term : `${own} ${term}`
 }
 
-async function labelsOf(path: string, field: string, io: Io): Promise<ReadonlyMap<string, boolean>> {
+/** The labels of a file. Throws RG_INPUT_INVALID if it has none there: read them before a judge is paid. */
+export async function readLabels(path: string, field: string, io: Io): Promise<Labels> {
   const labels = new Map<string, boolean>()
   let index = 0
   for await (const { value } of eachRow(await openRows(path, io.stdin))) {
@@ -132,6 +146,6 @@ async function labelsOf(path: string, field: string, io: Io): Promise<ReadonlyMa
     if (label === true || label === 1) labels.set(id, true)
     else if (label === false || label === 0) labels.set(id, false)
   }
-  if (labels.size > 0) return labels
+  if (labels.size > 0) return { file: path, byId: labels }
   throw new GatewayError('RG_INPUT_INVALID', `${path}: no row has true, false, 1 or 0 at '${field}'`)
 }

@@ -7,7 +7,7 @@ import { type ReportFormat, renderReport, reportFormats } from '../../workbench/
 import { defineCommand, type Io } from '../command.ts'
 import { file, misused, number, oneOf, repeated, text } from '../options.ts'
 import { deliver } from '../output.ts'
-import { judgedRows, pricedJudges, pricesOption } from './judged-rows.ts'
+import { judgedRows, pricedJudges, pricesOption, readLabels } from './judged-rows.ts'
 
 const formats = [...reportFormats, 'json'] as const
 
@@ -68,7 +68,8 @@ async function judgesOf(
   if (!labels || !label || scored.length < 2)
     throw misused('--labels and --label go together, with two or more scored files', 'report')
   const files = scored.map((path) => ({ file: path, path, tokens: null }))
-  const { names, rows } = await judgedRows(files, { labels, label, terms: [], confidence: undefined }, io)
+  const places = { labels: await readLabels(labels, label, io), terms: [], confidence: undefined }
+  const { names, rows } = await judgedRows(files, places, io)
   return compareJudges(pricedJudges(names, prices, 'report'), rows, 0.5)
 }
 

@@ -3,6 +3,7 @@
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { didYouMean } from '../../core/nearest-name.ts'
 import { rowOf, valueAt } from '../../workbench/dataset/row.ts'
 import type { Io } from '../command.ts'
 import { rewardOf, withGateway } from '../gateway.ts'
@@ -25,24 +26,33 @@ interface Scoring {
   readonly functionFolders: readonly string[]
   /** For messages. */
   readonly command: string
+  /** Steps that each config must have. */
+  readonly terms?: readonly string[]
 }
 
 /** Calls `work` with the scored files; those of configs are deleted afterwards. Throws RG_COMMAND_INVALID. */
 export async function withScored<T>(
   files: readonly string[],
-  { input, functionFolders, command }: Scoring,
+  { input, functionFolders, command, terms = [] }: Scoring,
   io: Io,
   work: (scored: readonly ScoredBy[]) => Promise<T>,
 ): Promise<T> {
+  const configs: string[] = []
+  for (const file of files) if (await isConfig(file)) configs.push(file)
+  const [first] = configs
+  if (first && input === undefined)
+    throw misused(`${first} is a config: --input names the rows to score`, command)
+  // A mistake in the last config is found before the judges of the first are paid.
+  if (configs.length > 1 || terms.length > 0)
+    for (const file of configs) await checkConfig(file, { functionFolders, command, terms }, io)
   const folder = await mkdtemp(join(tmpdir(), 'reward-gateway-'))
   try {
     const scored: ScoredBy[] = []
     for (const [at, file] of files.entries()) {
-      if (!(await isConfig(file))) {
+      if (input === undefined || !configs.includes(file)) {
         scored.push({ file, path: file, tokens: null })
         continue
       }
-      if (input === undefined) throw misused(`${file} is a config: --input names the rows to score`, command)
       const path = join(folder, `${at}.jsonl`)
       scored.push({ file, path, tokens: await score(file, { input, output: path, functionFolders }, io) })
     }
@@ -51,6 +61,22 @@ export async function withScored<T>(
     await rm(folder, { recursive: true, force: true })
   }
 }
+
+/** Throws for a config with mistakes, with several rewards or without one of the steps. */
+const checkConfig = (
+  file: string,
+  { functionFolders, command, terms = [] }: Pick<Scoring, 'functionFolders' | 'command' | 'terms'>,
+  io: Io,
+): Promise<void> =>
+  withGateway({ configs: [file], inline: [], functionFolders }, io, async (gateway) => {
+    const steps = gateway.reward(rewardOf(gateway, undefined)).steps.map(({ name }) => name)
+    const missing = terms.find((term) => !steps.includes(term))
+    if (missing !== undefined)
+      throw misused(
+        `${file} has no step '${missing}'${didYouMean(missing, steps)} (it has ${steps.join(', ')})`,
+        command,
+      )
+  })
 
 /** Whether a file is a config: YAML, or JSON that is neither a list of rows nor begins with one in a line. */
 async function isConfig(file: string): Promise<boolean> {
