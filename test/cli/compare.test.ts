@@ -395,7 +395,7 @@ t.test('calibrate asks the judges of configs about the labelled rows, and counts
   writeFileSync(wrong, 'steps: [{ name: s, function: yes-no-jugde, model: small }]')
   const given = (field: string) => [...argv.slice(0, argv.indexOf('--label')), '--label', field]
   const mistakes: readonly (readonly [string[], RegExp])[] = [
-    [[...configs, ...given('extra_info.lable')], /no row has true, false, 1 or 0 at 'extra_info\.lable'/],
+    [[...configs, ...given('extra_info.labels')], /no row has true, false, 1 or 0 at 'extra_info\.labels'/],
     [[...configs, ...argv, '--term', 'ss'], /has no step 'ss'; did you mean 's'\? \(it has s\)/],
     [[...configs, ...argv, '--prices', '1'], /--prices has 1 numbers for 2 judges/],
     [[configs[0] as string, ...argv, '--format', 'html'], /compares several judges/],
