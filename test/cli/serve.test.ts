@@ -3,8 +3,12 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import { openServer } from '../../src/cli/serve/server.ts'
 import { withLog } from '../../src/cli/serve/server-log.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import { runCommand } from '../support/command-line.ts'
 import { fixtureFunctions } from '../support/gateway.ts'
@@ -54,6 +58,28 @@ t.test('serve answers until a signal stops it, and reloads on a file change and 
     },
   })
   t.match(await served, { code: 0, stdout: /serves one at/ })
+})
+
+t.test('a server that has closed keeps nothing in memory', async (t) => {
+  const folder = t.testdir({ 'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]' })
+  /** All parts of a server hold its clock. */
+  const servedOnce = async (): Promise<WeakRef<object>> => {
+    const clock = { ...systemClock }
+    const options = { configs: [folder], functionFolders: [], env: {}, port: 0, logLevel: 'silent' }
+    const server = await openServer({ ...options, clock })
+    const { status } = await fetch(`${server.url}/v1/rewards`)
+    t.equal(status, 200)
+    await server.close()
+    return new WeakRef(clock)
+  }
+  const clock = await servedOnce()
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  for (let turn = 0; turn < 200 && clock.deref(); turn++) {
+    await new Promise(setImmediate)
+    collect()
+  }
+  t.equal(clock.deref(), undefined)
 })
 
 t.test('serve --simulate refuses a server that it does not replace, and asks it nothing', async (t) => {

@@ -70,14 +70,15 @@ export class FunctionFaults {
     return window
   }
 
-  /** Writes the counts of windows that have ended, and removes the windows. */
-  flush(): void {
+  /** Writes the counts of windows that have ended, and removes the windows. Whether others are left. */
+  flush(): boolean {
     const now = this.#clock.now()
     for (const [name, window] of this.#windows) {
       if (now < window.until) continue
       this.#tell(name, window)
       this.#windows.delete(name)
     }
+    return this.#windows.size > 0
   }
 
   #tell(name: string, { failures }: Window): void {

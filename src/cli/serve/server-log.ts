@@ -25,13 +25,23 @@ export function withLog(
   slowSeconds: () => number | undefined = () => undefined,
 ): ObservedEvents {
   const faults = new FunctionFaults((line) => log()?.warn(line, 'a reward function fails'))
-  // Writes the counts of a window even if there are no further failures.
-  setInterval(() => faults.flush(), flushMs).unref()
+  let willFlush = false
+  /** Writes the counts of a window even if there are no further failures. */
+  const flushLater = (): void => {
+    if (willFlush) return
+    willFlush = true
+    setTimeout(() => {
+      willFlush = false
+      if (faults.flush()) flushLater()
+    }, flushMs).unref()
+  }
   return {
     ...events,
     functions(event) {
       events.functions?.(event)
-      if (event.type === 'failed') faults.note(event)
+      if (event.type !== 'failed') return
+      faults.note(event)
+      flushLater()
     },
     engine: {
       ...events.engine,
