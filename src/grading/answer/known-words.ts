@@ -1,5 +1,6 @@
 import type { Fraction } from '../arithmetic.ts'
 import { countedWords, everyNumberInWords, numberWords } from '../number-words.ts'
+import { proseOf } from './formulas.ts'
 import { undressed } from './legible.ts'
 
 /**
@@ -37,7 +38,7 @@ const leading = new Set(
   round rounded rounding substitute plug plugging evaluate first second third next step steps also from after before
   during between into up out down back such each other another smallest largest greatest least lowest highest maximum
   minimum average mean be been being do does did doing can may go goes going let let's us re earlier one two three this time table
-  shows show shown code output prints program returns run running equation expression formula what need know want
+  shows show shown measure measures code output prints program returns run running equation expression formula what need know want
   hereby completely entirely completed complete done corrected revised correct updated verified check checked checking
   begin aligned align array cases cdot frac quad qquad hline implies hspace vspace leq
   solve solved solving solves working calculation calculations computation reasoning everything putting together
@@ -175,7 +176,7 @@ const named =
  * question. One may be, two beside three words of the question: a story has its names. Linear.
  */
 export function hasForeignWords(sentence: string, question: string, spare = 0): boolean {
-  const plain = sentence.replace(/\([^()]{0,200}\)/g, ' ')
+  const plain = proseOf(sentence).replace(/\([^()]{0,200}\)/g, ' ')
   const all = plain.replace(harmless, ' ').toLowerCase().match(wordPattern) ?? []
   // A single letter is a name in a formula.
   const unknown = all.filter((word) => !isKnownWord(word) && /^[a-z'’]{2,}$/.test(word))

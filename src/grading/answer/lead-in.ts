@@ -29,7 +29,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'inequality',
-    /(?:[<>≤≥≠≰≱≮≯±∓]|!=|\\(?:n?eq|neq|ne|lt|gt|le|ge|leq|geq|leqslant|geqslant|pm|mp|ll|gg|not=?))\s*=?\s*$/,
+    /(?:[<>≤≥≠≰≱≮≯±∓⇏↛]|!=|\\(?:n?eq|neq|ne|lt|gt|le|ge|leq|geq|leqslant|geqslant|pm|mp|ll|gg|not(?:=|\s?\\[A-Za-z]{1,20})?|n[lL]?[rR]ightarrow))\s*=?\s*$/,
   ],
   [
     'inequality',
