@@ -1,46 +1,10 @@
-import { stemOf } from './known-words.ts'
+import { nameOf } from './known-words.ts'
+import { type Unit, unitsOf } from './units.ts'
 
-/** Units by what they measure: all spellings of one unit in a row. */
-const kinds: readonly (readonly string[])[] = [
-  [
-    'dollar dollars usd buck bucks $ us$',
-    'cent cents ¢ penny pennies',
-    'euro euros eur €',
-    'pound pounds gbp £',
-    'rupee rupees rs inr ₹',
-    'yen jpy ¥ yuan cny rmb',
-  ],
-  [
-    'millimeter millimeters millimetre millimetres mm',
-    'centimeter centimeters centimetre centimetres cm',
-    'kilometer kilometers kilometre kilometres km kms',
-    'meter meters metre metres m',
-    'inch inches in',
-    'foot feet ft',
-    'yard yards yd',
-    'mile miles mi',
-  ],
-  ['degree degrees ° deg', 'radian radians rad'],
-  [
-    'milligram milligrams mg',
-    'gram grams g',
-    'kilogram kilograms kg',
-    'ton tons tonne tonnes',
-    'ounce ounces oz',
-  ],
-]
 const percents = new Set(['%', 'percent', 'percentage', 'pct'])
 const ofShares =
   /%|percent|\bpct\b|probability|probable|chance|odds|likely|likelihood|share|fraction|portion|proportion|rate|ratio|decimal|relative/i
 const words = /[\p{L}]+|[$¢€£₹¥°]/gu
-
-const unitOf = new Map(
-  kinds.flatMap((units, kind) =>
-    units.flatMap((spellings, unit) =>
-      spellings.split(' ').map((spelling) => [spelling, { kind, unit: 100 * kind + unit }] as const),
-    ),
-  ),
-)
 
 /**
  * Whether an answer has a unit that is not the question's: `42 cents` where it speaks of dollars. False without a
@@ -50,21 +14,24 @@ export function isForeignUnit(unit: string | undefined, question: string): boole
   if (unit === undefined || question === '') return false
   const own = unit.toLowerCase()
   if (percents.has(own)) return !ofShares.test(question)
-  const found = unitOf.get(own)
   // "in" is mostly no unit, nor "m" behind a number in money.
-  if (found === undefined || own === 'in') return false
-  const asked = (question.toLowerCase().match(words) ?? [])
-    .filter((word) => word !== 'in')
-    .map((word) => unitOf.get(word))
-    .filter((other) => other?.kind === found.kind)
-  return asked.length > 0 && asked.every((other) => other?.unit !== found.unit)
+  const found = own === 'in' ? [] : unitsOf(own).filter(({ kind }) => kind !== 'time')
+  if (found.length === 0) return false
+  const asked = (question.toLowerCase().match(words) ?? []).flatMap((word) =>
+    word === 'in' ? [] : unitsOf(word),
+  )
+  const isSame = (a: Unit, b: Unit): boolean => a.base === b.base && a.factor === b.factor
+  return (
+    asked.some(({ kind }) => found.some((one) => one.kind === kind)) &&
+    !asked.some((other) => found.some((one) => isSame(one, other)))
+  )
 }
 
 const compared = /^[\s*_$]*(?:\p{L}+\s)?(?:more|less|fewer)\s+than\b/u
-const rate = /^[\s*_$]*(?:\p{L}+\s)?(?:per|an?|each|every)\s+(\p{L}+)/iu
+const rate = /^[\s*_$]*(?:\p{L}+\s?\/\s?|(?:\p{L}+\s)?(?:per|an?|each|every)\s+)(\p{L}+)/iu
 const ordinal = /^(?:st|nd|rd|th)(?![\p{L}])/u
 const counts = /\bhow\s+(?:many|much)\b/i
-const counted = /^[\s*_)]*(\p{L}{2,})(?![\p{L}])(?!\s+(?:and|of|in|per)\b)/u
+const counted = /^[\s*_)]*(\p{L}{2,}|[hsdgmlJWVN])(?![\p{L}])(?!\s+(?:and|of|in|per)\b)/u
 
 /**
  * Whether the words behind a number make another quantity of it than the question's: `18 more than she needs`, `360
@@ -77,34 +44,40 @@ export function isOtherQuantity(rest: string, question: string): boolean {
   if (ordinal.test(rest)) return counts.test(question)
   const asked = question.toLowerCase()
   const [, per = ''] = rate.exec(rest) ?? []
-  if (per !== '' && times.test(per) && !asksRate.test(asked)) {
+  if (per !== '' && isTime(per)) {
+    if (asksCount(asked)) return true
     const topic = /[^.!?]*\?(?![\s\S]*\?)/.exec(asked)?.[0] ?? asked
-    return !topic.includes(per.toLowerCase().replace(/s$/, ''))
+    const names = (topic.match(words) ?? []).map(nameOf)
+    if (!asksRate.test(asked)) return !names.includes(nameOf(per.toLowerCase()))
   }
   if (rateElsewhere.test(rest)) return !asked.includes(rateElsewhere.exec(rest)?.[1]?.toLowerCase() ?? ' ')
   const [, thing = ''] = counted.exec(rest) ?? []
-  return thing !== '' && !noThing.test(thing) && isCountedBeside(stemOf(thing.toLowerCase()), asked)
+  return thing !== '' && !noThing.test(thing) && isCountedBeside(thing.toLowerCase(), asked)
 }
 
 const asksRate = /\b(?:per|each|every|rate|speed|fast|average|pace)\b/
+/** Whether a question asks for so many units, and not for so many in a time: `How many kilometers does she cover`. */
+const asksCount = (question: string): boolean =>
+  countsOf(question).units.length > 0 &&
+  !/\bhow\s+many\s+(?:\p{L}+\s){0,2}?\p{L}+\s?(?:\/|per\b|an?\b|each\b|every\b)/u.test(question)
+const isTime = (word: string): boolean => unitsOf(word.toLowerCase()).some(({ kind }) => kind === 'time')
 const rateElsewhere =
   /^[\s*_$]*\p{L}*\s?(?:al|por|pro|par|am|ao)\s+(d[ií]a|hora|minuto|mes|año|tag|stunde|monat|jahr|jour|heure|mois|giorno|ora|mese)(?![\p{L}])/iu
 const noThing =
   /^(?:of|in|on|at|to|and|or|for|out|per|more|less|fewer|than|with|are|is|were|was|have|has|each|from|by|that|which|who|so|left|as|because|since|remain\w*|total|altogether)$/i
-const timesFirst = /^(?:more\s+)?(?:seconds|minutes|hours|days|weeks|months|years)\b/
 const several = /^(?:\p{L}+\s+){0,3}?(?:\p{L}*[^s\s]s|men|women|people|children|feet|fish|sheep)(?![\p{L}])/u
-const times = /^(?:second|minute|hour|day|week|month|year)s?$/i
 const askedThing =
   /\bhow\s+(?:many|much)\s+((?:(?!\b(?:does|do|did|are|is|was|were|will|would|can|could|has|have|had|should|must|in|for|over|after|during|if|when|per|on|by|at|to|from)\b)[^?.!]){0,80})/g
 const given =
   /(?:\d|(?<![\p{L}])(?:two|three|four|five|six|seven|eight|nine|ten|twelve))\s+(?:\p{L}+\s+)?(\p{L}{2,})/gu
 
-/** What a question asks for, and what else it counts, by their stems. */
+/** What a question asks for, and what else it counts, by their names. */
 interface Counts {
   readonly question: string
   /** null: it does not name what it asks for: `How many are left?` */
   readonly wanted: ReadonlySet<string> | null
-  readonly isOfTime: boolean
+  /** The units of measure that it asks for. */
+  readonly units: readonly Unit[]
   readonly given: ReadonlySet<string>
 }
 
@@ -115,20 +88,27 @@ function countsOf(question: string): Counts {
   if (latest?.question === question) return latest
   const near = question.slice(-4000)
   const phrases = Array.from(near.matchAll(askedThing), ([, phrase = '']) => phrase)
-  const stems = (texts: readonly string[]): ReadonlySet<string> =>
-    new Set(texts.flatMap((text) => text.match(words) ?? []).map(stemOf))
+  const names = (texts: readonly string[]): ReadonlySet<string> =>
+    new Set(texts.flatMap((text) => text.match(words) ?? []).map(nameOf))
+  const units = phrases.map((phrase) => unitsOf(/^(?:(?:more|full|whole)\s+)?(\p{L}+)/u.exec(phrase)?.[1] ?? ''))
   latest = {
     question,
-    wanted: phrases.some((phrase) => several.test(phrase)) ? stems(phrases) : null,
-    isOfTime: phrases.some((phrase) => timesFirst.test(phrase)),
-    given: stems(Array.from(near.matchAll(given), ([all]) => all)),
+    wanted: phrases.some((phrase, at) => several.test(phrase) || units[at]?.length) ? names(phrases) : null,
+    units: units.flat(),
+    given: names(Array.from(near.matchAll(given), ([all]) => all)),
   }
   return latest
 }
 
-/** Whether a question counts a thing and asks for another one: months are no weeks. */
+const nothing: ReadonlySet<string> = new Set()
+
+/** The names of the things that a question asks for. Empty: it does not name them. */
+export const namesAsked = (question: string): ReadonlySet<string> =>
+  countsOf(question.toLowerCase()).wanted ?? nothing
+
+/** Whether a question counts a thing and asks for another one: months are no weeks, and hours are no kilometers. */
 function isCountedBeside(thing: string, question: string): boolean {
-  const { wanted, isOfTime, given } = countsOf(question)
-  if (wanted === null || wanted.has(thing)) return false
-  return (isOfTime && times.test(thing)) || given.has(thing)
+  const { wanted, units, given } = countsOf(question)
+  if (wanted === null || wanted.has(nameOf(thing))) return false
+  return (units.length > 0 && unitsOf(thing).length > 0) || given.has(nameOf(thing))
 }

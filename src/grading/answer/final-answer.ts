@@ -34,6 +34,8 @@ export interface AnswerKind<V> {
   /** Reads one answer, whole. `isClosed`: nothing but the answer may stand there. */
   read(text: string, isClosed: boolean): Reading<V>
   same(a: V, b: V): boolean
+  /** The text behind an answer without remarks that are about other things, or that give it in another form. */
+  ownRest?(rest: string, answer: V, question: string): string
   /** False for a mark that does not announce an answer of this kind. */
   isPlace?(place: Place): boolean
   /** Whether a text starts with the same answer again, or with another one of this kind. */
@@ -153,7 +155,9 @@ export function objectionAround<V>(
   kind: AnswerKind<V>,
 ): Objection | null {
   const another = (next: string) => kind.another(next, answer)
-  const rest = withoutWork(whole, another)
+  const asked = kind.question ?? kind.prompt ?? ''
+  const ownOf = (behind: string): string => kind.ownRest?.(behind, answer, asked) ?? behind
+  const rest = withoutWork(ownOf(whole), another)
   if (rest === null) return 'extended'
   if (isHidden(text, place.start, place.end)) return 'denied'
   const before = text
@@ -163,7 +167,6 @@ export function objectionAround<V>(
   const announced = place.kind === 'phrase' ? text.slice(place.start, place.from) : ''
   const lead = leadIn(before, announced)
   if (lead !== null) return lead
-  const asked = kind.question ?? kind.prompt ?? ''
   const clause = leadingClause(before, announced)
   if (isDoubtful(clause, asked)) return 'doubted'
   if (announced === '' && isReported(` ${clause}`, rest)) return 'denied'
@@ -199,7 +202,7 @@ export function objectionAround<V>(
       if (glue !== null) return glue
     }
   }
-  const after = place.isClosed ? following.replace(/^(?:\s?(?:\\[\])]|\$+|\*+|[}_]))+/, '') : rest
+  const after = place.isClosed ? ownOf(following.replace(/^(?:\s?(?:\\[\])]|\$+|\*+|[}_]))+/, '')) : rest
   const next = followUp(after, another, asked)
   if (next !== null) return next
   // "42. and above", "42. hundred": what goes on in small letters belongs to the answer.

@@ -1,7 +1,9 @@
 import { everyNumberInWords } from '../number-words.ts'
 import { withoutWork } from './calculation.ts'
+import { wordPattern } from './known-words.ts'
 import { isDisguised } from './lead-in.ts'
 import { isDoubtedAfter } from './remarks.ts'
+import { unitName } from './units.ts'
 import { isWithdrawn } from './withdrawal.ts'
 import {
   type Another,
@@ -88,7 +90,7 @@ export function followUp(after: string, another: Another, question = ''): Object
   )
     return 'doubted'
   const bare = sentence.replace(/^[\s*_)\]}"'”’`$]+/, (dress) => (dress.includes(' ') ? ' ' : ''))
-  const worked = withoutWork(bare, another)
+  const worked = withoutWork(withoutAskedUnit(bare, question), another)
   if (worked === null) return 'extended'
   // The same number in words.
   const rest = worked
@@ -208,6 +210,15 @@ export function followUp(after: string, another: Another, question = ''): Object
   const bracket = /^[^(]{0,60}\(([^)]*)\)?/.exec(rest)
   if (bracket && hedges.test(withoutSame(bracket[1] ?? '', another))) return 'doubted'
   return null
+}
+
+/** Without an abbreviated unit of the question right behind a number: `min` is no minimum where minutes are asked for. */
+function withoutAskedUnit(rest: string, question: string): string {
+  const [all = '', word = ''] = /^\s?(\p{L}{1,4})\b/u.exec(rest) ?? []
+  const name = unitName(word)
+  return name !== word && question !== '' && (question.toLowerCase().match(wordPattern) ?? []).some((other) => unitName(other) === name)
+    ? rest.slice(all.length)
+    : rest
 }
 
 /** The words in a bracket without the same answer in another spelling: `(or 3/4)`. */

@@ -2,6 +2,7 @@ import type { Fraction } from '../arithmetic.ts'
 import { countedWords, everyNumberInWords, numberWords } from '../number-words.ts'
 import { proseOf } from './formulas.ts'
 import { undressed } from './legible.ts'
+import { unitName } from './units.ts'
 
 /**
  * Which words may stand beside a number that is marked as the answer. A list of what denies, doubts, scales or
@@ -71,18 +72,33 @@ const counting = new Set(numberWords.filter((word) => word !== 'and'))
 
 /** A word with its apostrophes. */
 export const wordPattern = /[\p{L}\p{M}]+(?:['’][\p{L}]+)*/gu
+/** The name of a function whose value follows: `gcd(252, 198) = 18`. */
+const functionBefore = /\\?\p{L}{1,20}(?=\s?\([^()]{0,80}\)\s*=)/gu
 const reasonFollows = /\b(?:because|since|as)\b|[=(]/i
 /** A word without the endings of its forms. */
 export const stemOf = (word: string): string =>
   word.length > 4 ? word.replace(/(?:['’]s|ies|es|s|ed|ing|y)$/, '') : word.replace(/(?:['’]s|s)$/, '')
 
+/** One name for all forms of a word, and for all spellings of a unit. */
+export function nameOf(word: string): string {
+  const name = unitName(word)
+  return name === word ? stemOf(word) : name
+}
+
 /**
  * Whether words beside a marked number are neither known nor of the question: before it none may be, after it
- * one, as the name of what is counted. Without a question two more may be, in case they are names. Linear.
+ * one, as the name of what is counted. Without a question two more may be, in case they are names. `own`: what of `rest`
+ * is about the number. Linear.
  */
-export function hasStrayWords(marked: string, rest: string, value: Fraction, question: string): boolean {
-  const all = undressed(marked).toLowerCase().match(wordPattern) ?? []
-  const [ending = ''] = rest
+export function hasStrayWords(
+  marked: string,
+  rest: string,
+  value: Fraction,
+  question: string,
+  own = rest,
+): boolean {
+  const all = undressed(marked).replace(functionBefore, ' ').toLowerCase().match(wordPattern) ?? []
+  const [ending = ''] = own
     .toLowerCase()
     .replace(/\b(?:in|at)\s+the\s+end\b/, ' ')
     .split(reasonFollows, 1)
@@ -90,8 +106,8 @@ export function hasStrayWords(marked: string, rest: string, value: Fraction, que
   const before = all.slice(0, all.length - (rest.match(wordPattern) ?? []).length)
   let asked: ReadonlySet<string> | null = null
   const isAsked = (word: string): boolean => {
-    asked ??= new Set(question.toLowerCase().match(wordPattern)?.map(stemOf))
-    return asked.has(stemOf(word))
+    asked ??= new Set(question.toLowerCase().match(wordPattern)?.map(nameOf))
+    return asked.has(nameOf(word))
   }
   const isStray = (word: string): boolean => {
     if (stating.has(word) || counting.has(word) || foreign.has(word) || !/^[a-z'’]+$/.test(word)) return false
@@ -103,8 +119,8 @@ export function hasStrayWords(marked: string, rest: string, value: Fraction, que
   // "two hundred 49", "one thousand (49)"
   if (/\d/.test(marked) && before.some((word) => counting.has(word)) && !states(before, value)) return true
   if (/^(?:was|were)$/.test(all[0] ?? '')) return true
-  if (asks.test(marked) || (spare === 0 && hasForeignBracket(rest, question))) return true
-  return count(after, isStray) > spare + (namesCounted(rest, after, isStray) ? 1 : 0)
+  if (asks.test(marked) || (spare === 0 && hasForeignBracket(own, question))) return true
+  return count(after, isStray) > spare + (namesCounted(own, after, isStray) ? 1 : 0)
 }
 
 /**
@@ -182,9 +198,9 @@ export function hasForeignWords(sentence: string, question: string, spare = 0): 
   const unknown = all.filter((word) => !isKnownWord(word) && /^[a-z'’]{2,}$/.test(word))
   if (unknown.length <= spare) return false
   if (isOtherLanguage(plain)) return false
-  const asked = new Set(question.toLowerCase().match(wordPattern)?.map(stemOf))
-  const strays = unknown.filter((word) => !asked.has(stemOf(word)))
-  const shared = new Set(all.filter((word) => !isKnownWord(word) && asked.has(stemOf(word)))).size
+  const asked = new Set(question.toLowerCase().match(wordPattern)?.map(nameOf))
+  const strays = unknown.filter((word) => !asked.has(nameOf(word)))
+  const shared = new Set(all.filter((word) => !isKnownWord(word) && asked.has(nameOf(word)))).size
   const allowed =
     (question === '' ? 2 : shared >= 3 ? 2 : shared >= 1 ? 1 : 0) +
     (named.test(plain) && !/\b(?:the|my|this|that|which)\s+answer\b/i.test(plain) ? 2 : 0)

@@ -1,9 +1,12 @@
 import { equalFractions, type Fraction, fractions, readFraction } from '../arithmetic.ts'
 import { countedWords, fractionWords, numberWords, wordedFraction } from '../number-words.ts'
 import { arithmetic, fractionOf, plainNumber } from './calculation.ts'
+import { equationBefore } from './equation.ts'
 import type { AnswerKind, Reading } from './final-answer.ts'
 import { leadIn, leadWithin } from './lead-in.ts'
 import { legible, undressed } from './legible.ts'
+import { askedUnits, unitsOf, withoutRestatement } from './units.ts'
+import { withoutOtherThings } from './other-things.ts'
 import type { Objection } from './wording.ts'
 
 /** One number: as it is written, without separators and currency, and its exact value. */
@@ -26,9 +29,9 @@ const mixedPattern = /^(\d+) (\d+)\/(\d+)/
 
 /** Glued to a number, these are units. Anything else glued to it makes it another number or a word. */
 const glued = /^(?:\s?[ap]\.?m\b|\s?°\s?(?:[CF](?![\p{L}]))?|\s?%|[a-zµμ]+(?![\p{L}\d]))/iu
+/** Units besides those of the table, and single letters that are no variables. */
 const units = new Set(
-  `km cm mm m kg g mg lb lbs oz ml l s h hr hrs min mins sec secs mph kmh kph ft in yd yds mi cc px gb mb kb kw kwh
-  pa hz cal kcal ms usd eur gbp st nd rd th pts pt ¢ am pm a.m p.m °c °f ° % rpm ha sq`.split(/\s+/),
+  `m g l s h px gb mb kb st nd rd th pts pt am pm a.m p.m °c °f ° % rpm`.split(/\s+/),
 )
 /** What may follow a number, besides white space and what dresses it. */
 const border =
@@ -37,6 +40,7 @@ const border =
 /** Numbers, compared by exact value. */
 export const numberKind: AnswerKind<WholeNumber> = {
   read: readNumber,
+  ownRest,
   same: (a, b) => equalFractions(a.value, b.value),
   isPlace: ({ kind, text }) =>
     kind !== 'boxed' ||
@@ -68,6 +72,16 @@ export const numberKind: AnswerKind<WholeNumber> = {
     const its = scale.by === null ? given : fractions.multiply(given, scale.by)
     return mine && its && equalFractions(its, mine) ? 'same' : 'other'
   },
+}
+
+/** The text behind a number without what repeats it in other units, and remarks on other things. */
+export function ownRest(rest: string, { value, unit }: WholeNumber, question: string): string {
+  const size = Number(value.numerator) / Number(value.denominator)
+  const units = unit === undefined ? [] : unitsOf(unit.toLowerCase())
+  return withoutOtherThings(
+    withoutRestatement(rest, size, units.length > 0 ? units : askedUnits(question)),
+    question,
+  )
 }
 
 const hundred: Fraction = { numerator: 100n, denominator: 1n }
@@ -140,7 +154,7 @@ function readNumber(whole: string, isClosed = true): Reading<WholeNumber> {
   }
   const found = numberPattern.exec(text)
   if (!found || (head >= 0 && found.index > head && /\p{L}/u.test(clause))) return worded(text)
-  const from = equationBefore(clause)
+  const from = lastSide(clause)
   if (from === null) return { reason: 'extended' }
   const rest = text.slice(from)
   const number = numberPattern.exec(rest)
@@ -234,7 +248,10 @@ function withoutUnit(after: string): string | null {
   )
     return null
   const unit = (glued.exec(after)?.[0] ?? '').replace(/\s/g, '')
-  const isUnit = unit !== '' && units.has(unit.length === 1 ? unit : unit.toLowerCase())
+  const isUnit =
+    unit !== '' &&
+    (units.has(unit.length === 1 ? unit : unit.toLowerCase()) ||
+      (unit.length > 1 && unitsOf(unit.toLowerCase()).length > 0))
   const rest = isUnit ? after.slice(after.indexOf(unit.slice(-1)) + 1).replace(/^\^?[23](?!\d)/, '') : after
   return border.test(rest) ? rest : null
 }
@@ -282,48 +299,14 @@ function signBefore(before: string): string | null {
   return /(?:^|[\s=:≈(["'“‘*_`,])$/u.test(lead) ? found[0] : null
 }
 
-/**
- * Where the last side of an equation starts. 0: no equation. null: the equation is false, or restates a
- * question: a side has a letter beside its numbers.
- */
-export function equationBefore(clause: string): number | null {
-  const sides = clause.replace(/^[\s#>*-]+(?=\d)/, '').split(/=|≈|\bequals\b/)
-  if (sides.length === 1) return 0
-  const last = sides.at(-1) ?? ''
-  const number = numberPattern.exec(last)
-  if (!number || /[<>≤≥≠!]|[~¬≅]\s*=/.test(clause.replace(/!\s*$/, ''))) return null
-  const value = arithmetic(last) ?? valueWritten(number, /-\s*\$?$/.test(last.slice(0, number.index)))
-  for (const whole of sides.slice(0, -1)) {
-    // "Divide by 5: x = 11"
-    const side = whole.replace(/^.*[:：]\s(?=\s*[*_$(]*\p{L}[*_$)]*\s*$)/su, '')
-    if (!/\d/.test(side) || /^[\s$*(]*\p{L}+_?\d+\s*$/u.test(side)) continue
-    const of = arithmetic(side)
-    if (of === null) {
-      // "30 L / (5 L/min)": units are no names.
-      if (/\d\s(?:L|l|m|g|s|h|N|J|W|V|km|cm|kg)(?![\p{L}])/u.test(side)) continue
-      if (!/\p{L}{2}/u.test(side)) return null
-      // Words may count things: "6 crates * 7 jars". A letter makes a question of it.
-      if (/(?<![\p{L}])\p{L}(?![\p{L}])|\d\p{L}|\\/u.test(side.replace(/\b[aA]\b(?=\s)/g, ''))) return null
-      continue
-    }
-    const share = value !== null && /%/.test(last) ? fractions.divide(value, hundred) : null
-    if (share !== null && equalFractions(of, share)) continue
-    if (value === null || !roundsTo(of, value, side, last)) return null
-  }
-  return clause.length - last.length
+/** The value of the number that a side of an equation has, with its sign. */
+const valueIn = (side: string): Fraction | null => {
+  const number = numberPattern.exec(side)
+  return number && valueWritten(number, /-\s*\$?$/.test(side.slice(0, number.index)))
 }
 
-/** Whether a side's value is the answer, or is what the answer rounds: `100/3 = 33.3`. */
-function roundsTo(of: Fraction, answer: Fraction, side: string, last: string): boolean {
-  if (equalFractions(of, answer)) return true
-  if (!/[/÷.×*]/.test(side)) return false
-  const places = /\.(\d+)/.exec(last)?.[1]?.length ?? 0
-  const [x, y] = [
-    Number(of.numerator) / Number(of.denominator),
-    Number(answer.numerator) / Number(answer.denominator),
-  ]
-  return Math.abs(x - y) <= 0.500001 * 10 ** -places
-}
+/** Where the last side of an equation starts. 0: no equation. null: it is false, or restates a question. */
+export const lastSide = (clause: string): number | null => equationBefore(clause, valueIn)
 
 /** Words of a number right before its digits: `forty-two (42)`, `two hundred 42`. */
 const wordsBefore = new RegExp(

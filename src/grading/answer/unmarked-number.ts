@@ -8,7 +8,7 @@ import { isKnownWord, stemOf, wordPattern } from './known-words.ts'
 import { isDisguised, leadIn } from './lead-in.ts'
 
 import { undressed } from './legible.ts'
-import { equationBefore, everyNumber, numberIn, numberKind, type WholeNumber, worded } from './number.ts'
+import { everyNumber, lastSide, numberIn, numberKind, type WholeNumber, worded } from './number.ts'
 import { isFaulted, isLedInDoubt, isReported } from './remarks.ts'
 
 /** The signs of fractions that are digits when undressed. */
@@ -48,7 +48,7 @@ export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNu
   const clause = whole.slice(
     Math.max(0, ...Array.from(whole.matchAll(clauses), ({ index, 0: sign }) => index + sign.length)),
   )
-  if (equals >= 0 && equationBefore(clause) === null) return { reason: 'extended' }
+  if (equals >= 0 && lastSide(clause) === null) return { reason: 'extended' }
   if (isListed(plain.slice(0, number.index))) return { reason: 'several_answers' }
   const lead = plain.slice(0, number.index)
   if (reported.test(lead) || (negated.test(lead) && !asked.denies)) return { reason: 'denied' }

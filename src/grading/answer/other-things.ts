@@ -1,0 +1,49 @@
+import { namesAsked } from './asked-unit.ts'
+import { nameOf } from './known-words.ts'
+
+/**
+ * What follows a number about other things than those that are asked for: `11 quarters (and 12 dimes)`. Such a remark
+ * gives no second answer. What offers one has no noun of its own, or the answer's, or a word that offers.
+ */
+
+const bracket = /^([^()[\]\n.!?;]{0,60}?)\s?[*_]{0,2}[([]([^()[\]\n]{3,200})[)\]][*_]{0,2}/
+const clause =
+  /^((?:[\s*_]{0,4}\p{L}+){1,3})[*_]{0,2},?\s(?:and|plus|with|while|whereas|leaving|which\s+leaves|y|und|et|e)\s([^.!?;\n]{3,120})(?=[.!?;]?\s*(?:$|\n|[.!?;]\s))/iu
+const offering =
+  /\b(?:or|maybe|perhaps|possibly|probably|alternatively|either|actually|no|not|never|wait|sorry|correct\w*|should|mean[ts]?|rather|but|instead|if|unless|answers?|results?|right|true|truth|real|wrong|guess\w*|also|too|another|again|oder|vielleicht|ou|peut-être|o|u|quizás?)\b|[?≠<>]/i
+const number = /(?<![\p{L}\d.,])[$€£]?\d[\d.,]*/gu
+const calculated = /[-+*/×÷·=−]\s?\(?[$€£]?$/
+const operated = /^\s?(?:%|\p{L}+\s)?[-+*/×÷·=−]/u
+const noun = /^\s(?:(?:other|remaining|more|full|whole|extra|new|such)\s)?(\p{L}{3,})/u
+const noNoun =
+  /^(?:and|are|was|were|is|has|have|had|will|would|more|less|fewer|too|also|for|per|from|out|the|that|this|than|then|with|left|total|times|each|again|instead|which|who)$/i
+
+/** The text behind a number without a remark on other things. Linear. */
+export function withoutOtherThings(rest: string, question: string): string {
+  if (!/[([]|\s(?:and|plus|with|while|whereas|leaving|y|und|et|e)\s/.test(rest.slice(0, 120))) return rest
+  const asked = question === '' ? new Set<string>() : namesAsked(question)
+  const [remark = '', before = '', inner = ''] = bracket.exec(rest.slice(0, 300)) ?? []
+  if (remark !== '' && tellsOfOthers(inner, before, asked))
+    return `${before}${rest.slice(remark.length)}`
+  const [all = '', counted = '', other = ''] = clause.exec(rest.slice(0, 300)) ?? []
+  const isAsked = wordsOf(counted).some((word) => asked.has(word))
+  return all !== '' && isAsked && tellsOfOthers(other, counted, asked)
+    ? `${counted}${rest.slice(all.length)}`
+    : rest
+}
+
+function tellsOfOthers(text: string, counted: string, asked: ReadonlySet<string>): boolean {
+  if (offering.test(text)) return false
+  const own = new Set([...wordsOf(counted), ...asked])
+  let others = 0
+  for (const { index, 0: written } of text.matchAll(number)) {
+    const after = text.slice(index + written.length)
+    if (calculated.test(text.slice(Math.max(0, index - 4), index)) || operated.test(after)) continue
+    const [, thing = ''] = noun.exec(after) ?? []
+    if (thing === '' || noNoun.test(thing) || own.has(nameOf(thing.toLowerCase()))) return false
+    others++
+  }
+  return others > 0
+}
+
+const wordsOf = (text: string): string[] => (text.toLowerCase().match(/\p{L}{2,}/gu) ?? []).map(nameOf)
