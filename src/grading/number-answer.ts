@@ -1,9 +1,15 @@
 import { isForeignUnit, isOtherQuantity } from './answer/asked-unit.ts'
 import { type AnswerKind, type AnswerPlace, type FinalAnswer, finalAnswer } from './answer/final-answer.ts'
-import { hasForeignBracket, hasForeignWords, hasStrayWords, isOtherLanguage } from './answer/known-words.ts'
+import {
+  foreignDenial,
+  hasForeignBracket,
+  hasForeignWords,
+  hasStrayWords,
+  isOtherLanguage,
+} from './answer/known-words.ts'
 import { undressed } from './answer/legible.ts'
 import { numberKind, ownRest, plainNumberKind, truthNumber, type WholeNumber } from './answer/number.ts'
-import { unmarkedNumber } from './answer/unmarked-number.ts'
+import { announcedNumber, unmarkedNumber } from './answer/unmarked-number.ts'
 import { equalFractions, type Fraction } from './arithmetic.ts'
 import { compatible, isSpace, lastCodePoints, trimSpace, whiteSpace } from './characters.ts'
 
@@ -133,19 +139,19 @@ const askedFor = (kind: AnswerKind<WholeNumber>, question: string | undefined): 
         ...kind,
         question,
         read(text, isClosed) {
-          const found = kind.read(text, isClosed)
+          const found = (isClosed ? null : announcedNumber(text, question)) ?? kind.read(text, isClosed)
           if ('reason' in found) return found
           const rest = ownRest(found.rest, found.answer, question)
           const isStray = isClosed
             ? hasStrayWords(text, found.rest, found.answer.value, question, rest) ||
               isOtherQuantity(rest, question)
             : goesAstray(text, found.rest, rest, question)
-          return isStray || isForeignUnit(found.answer.unit, question) ? { reason: 'extended' } : { ...found, rest }
+          return isStray || isForeignUnit(found.answer.unit, question)
+            ? { reason: 'extended' }
+            : { ...found, rest }
         },
       }
 
-const foreignDenial =
-  /(?<![\p{L}])(?:no|non|não|nao|nicht|kein\p{L}*|ne|pas|jamais|nunca|jamás|nie|niemals|mai|не|нет|никогда)(?![\p{L}])/iu
 /** Whether an announcement has unknown words between its verb and its number, or right after the number. */
 function goesAstray(text: string, whole: string, rest: string, question: string): boolean {
   const all = undressed(text)

@@ -1,5 +1,5 @@
 import { nameOf } from './known-words.ts'
-import { type Unit, unitsOf } from './units.ts'
+import { areSame, type Unit, unitsOf } from './units.ts'
 
 const percents = new Set(['%', 'percent', 'percentage', 'pct'])
 const ofShares =
@@ -20,10 +20,9 @@ export function isForeignUnit(unit: string | undefined, question: string): boole
   const asked = (question.toLowerCase().match(words) ?? []).flatMap((word) =>
     word === 'in' ? [] : unitsOf(word),
   )
-  const isSame = (a: Unit, b: Unit): boolean => a.base === b.base && a.factor === b.factor
   return (
     asked.some(({ kind }) => found.some((one) => one.kind === kind)) &&
-    !asked.some((other) => found.some((one) => isSame(one, other)))
+    !asked.some((other) => found.some((one) => areSame(one, other)))
   )
 }
 
@@ -90,7 +89,9 @@ function countsOf(question: string): Counts {
   const phrases = Array.from(near.matchAll(askedThing), ([, phrase = '']) => phrase)
   const names = (texts: readonly string[]): ReadonlySet<string> =>
     new Set(texts.flatMap((text) => text.match(words) ?? []).map(nameOf))
-  const units = phrases.map((phrase) => unitsOf(/^(?:(?:more|full|whole)\s+)?(\p{L}+)/u.exec(phrase)?.[1] ?? ''))
+  const units = phrases.map((phrase) =>
+    unitsOf(/^(?:(?:more|full|whole)\s+)?(\p{L}+)/u.exec(phrase)?.[1] ?? ''),
+  )
   latest = {
     question,
     wanted: phrases.some((phrase, at) => several.test(phrase) || units[at]?.length) ? names(phrases) : null,

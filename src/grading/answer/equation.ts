@@ -26,16 +26,16 @@ const firstNumber = new RegExp(plainNumber, 'u')
  * Where the last side of an equation starts. 0: no equation. null: the equation is false, or restates a
  * question: a side has a letter beside its numbers, and no name before it or calculation behind it says of what.
  *
- * `valueOf`: the value of a side that is no calculation.
+ * `worthOf`: the value of a side that is no calculation.
  */
-export function equationBefore(clause: string, valueOf: (side: string) => Fraction | null): number | null {
+export function equationBefore(clause: string, worthOf: (side: string) => Fraction | null): number | null {
   const start = /^[\s#>*-]+(?=\d)/.exec(clause)?.[0].length ?? 0
   const shown = masked(clause.slice(start))
   if (!equality.test(shown)) return 0
   const sides = shown.split(equality)
   const last = clause.slice(clause.length - (sides.at(-1) ?? '').length)
   if (!firstNumber.test(last) || /[<>≤≥≠!]|[~¬≅]\s*=/.test(shown.replace(/!\s*$/, ''))) return null
-  const value = arithmetic(last) ?? valueOf(last)
+  const value = arithmetic(last) ?? worthOf(last)
   const earlier = sides.slice(0, -1).map((side) => side.replace(leadingWords, ''))
   const worths = earlier.map((side) => (/\d/.test(side) ? arithmetic(side) : null))
   const isNamed = !/\d/.test(earlier[0] ?? '') && !operator.test(earlier[0] ?? '')

@@ -94,6 +94,7 @@ export function followUp(after: string, another: Another, question = ''): Object
   if (worked === null) return 'extended'
   // The same number in words.
   const rest = worked
+    .replace(precise, ' ')
     .replace(/^\s?\(([\p{L}\s-]{3,120})\)/u, (all, words: string) =>
       /\d|\b(?:or|not)\b/i.test(words) || another(words) !== 'same' ? all : '',
     )
@@ -216,10 +217,16 @@ export function followUp(after: string, another: Another, question = ''): Object
 function withoutAskedUnit(rest: string, question: string): string {
   const [all = '', word = ''] = /^\s?(\p{L}{1,4})\b/u.exec(rest) ?? []
   const name = unitName(word)
-  return name !== word && question !== '' && (question.toLowerCase().match(wordPattern) ?? []).some((other) => unitName(other) === name)
+  return name !== word &&
+    question !== '' &&
+    (question.toLowerCase().match(wordPattern) ?? []).some((other) => unitName(other) === name)
     ? rest.slice(all.length)
     : rest
 }
+
+/** How precisely an answer is given: `to three decimal places`, `correct to 2 s.f.`. */
+const precise =
+  /,?\s\(?(?:(?:when\s+)?(?:correct|rounded|accurate|given|expressed)\s+)?(?:to|with|at)\s+(?:\d|one|two|three|four|five|six)\s+(?:(?:decimal|significant)\s+)?(?:places?|digits?|figures?|decimals?|d\.?p|s\.?f|sig\.?\s?figs?)(?![\p{L}])\.?\)?/iu
 
 /** The words in a bracket without the same answer in another spelling: `(or 3/4)`. */
 function withoutSame(inner: string, another: Another): string {

@@ -58,7 +58,9 @@ const leading = new Set(
   dropped grow grows grew fall falls fell change changes changed start starts started begin begins end ends
   multiplied divided added subtracted squared power root squares cubes factor factors fraction decimal ratio sign
   denominator numerator base side sides angle slope radius diameter circle triangle square rectangle line point
-  minus plus over under within across around amount to think believe`.split(/\s+/),
+  minus plus over under within across around amount to think believe gcd lcm hcf gcf lcd sqrt log ln sin cos tan`.split(
+    /\s+/,
+  ),
 )
 /** Words of other languages that do the same. A sentence without any English word is not judged. */
 const foreign = new Set(
@@ -173,6 +175,9 @@ const count = <T>(all: readonly T[], holds: (one: T) => boolean): number => all.
 /** Words that only English has. */
 const englishWords =
   /(?<![\p{L}])(?:the|is|are|was|were|of|to|it|that|this|these|my|our|so|we|has|have|what|how|if|not|with|one|you|they|by|an|for|on|at|your|would|could|had)(?![\p{L}])/iu
+/** Words by which a sentence in another language denies. */
+export const foreignDenial =
+  /(?<![\p{L}])(?:no|non|não|nao|nicht|kein\p{L}*|ne|pas|jamais|nunca|jamás|nie|niemals|mai|не|нет|никогда)(?![\p{L}])/iu
 const isForeign =
   /[^\0-\x7f]|(?<![\p{L}])(?:el|los|las|un|una|del|que|es|son|por|para|con|lo|al|su|le|les|du|et|est|sont|par|pour|dans|ce|elle|nous|der|das|und|ist|sind|ein|eine|zu|mit|wir|gli|di|sono|per|che|os|um|uma|da|em|luego|donc|quindi|damit|folglich|quedan|queda|reste|restent|restano|ficam|bleiben|bleibt|übrig|es|insgesamt)(?![\p{L}])/iu
 /** Whether a sentence of three words or more is in no English: the lists of words that state a result do not fit it. */

@@ -5,8 +5,8 @@ import { equationBefore } from './equation.ts'
 import type { AnswerKind, Reading } from './final-answer.ts'
 import { leadIn, leadWithin } from './lead-in.ts'
 import { legible, undressed } from './legible.ts'
-import { askedUnits, unitsOf, withoutRestatement } from './units.ts'
 import { withoutOtherThings } from './other-things.ts'
+import { askedUnits, unitsOf, withoutRestatement } from './units.ts'
 import type { Objection } from './wording.ts'
 
 /** One number: as it is written, without separators and currency, and its exact value. */
@@ -30,9 +30,7 @@ const mixedPattern = /^(\d+) (\d+)\/(\d+)/
 /** Glued to a number, these are units. Anything else glued to it makes it another number or a word. */
 const glued = /^(?:\s?[ap]\.?m\b|\s?°\s?(?:[CF](?![\p{L}]))?|\s?%|[a-zµμ]+(?![\p{L}\d]))/iu
 /** Units besides those of the table, and single letters that are no variables. */
-const units = new Set(
-  `m g l s h px gb mb kb st nd rd th pts pt am pm a.m p.m °c °f ° % rpm`.split(/\s+/),
-)
+const units = new Set(`m g l s h px gb mb kb st nd rd th pts pt am pm a.m p.m °c °f ° % rpm`.split(/\s+/))
 /** What may follow a number, besides white space and what dresses it. */
 const border =
   /^(?:$|[\s*_)\]"'”’`»>]|[.,;:](?=[\s*_)"'”’$<]|$)|!(?=[\s*_)"'”’$<]|$)|[?？。，、；)]|[(—|]|–\s|-\s|\$|[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]|\\(?=$)|<\/|\p{Extended_Pictographic})/u
@@ -78,10 +76,7 @@ export const numberKind: AnswerKind<WholeNumber> = {
 export function ownRest(rest: string, { value, unit }: WholeNumber, question: string): string {
   const size = Number(value.numerator) / Number(value.denominator)
   const units = unit === undefined ? [] : unitsOf(unit.toLowerCase())
-  return withoutOtherThings(
-    withoutRestatement(rest, size, units.length > 0 ? units : askedUnits(question)),
-    question,
-  )
+  return withoutOtherThings(withoutRestatement(rest, size, units, askedUnits(question)), question)
 }
 
 const hundred: Fraction = { numerator: 100n, denominator: 1n }

@@ -23,8 +23,7 @@ export function withoutOtherThings(rest: string, question: string): string {
   if (!/[([]|\s(?:and|plus|with|while|whereas|leaving|y|und|et|e)\s/.test(rest.slice(0, 120))) return rest
   const asked = question === '' ? new Set<string>() : namesAsked(question)
   const [remark = '', before = '', inner = ''] = bracket.exec(rest.slice(0, 300)) ?? []
-  if (remark !== '' && tellsOfOthers(inner, before, asked))
-    return `${before}${rest.slice(remark.length)}`
+  if (remark !== '' && tellsOfOthers(inner, before, asked)) return `${before}${rest.slice(remark.length)}`
   const [all = '', counted = '', other = ''] = clause.exec(rest.slice(0, 300)) ?? []
   const isAsked = wordsOf(counted).some((word) => asked.has(word))
   return all !== '' && isAsked && tellsOfOthers(other, counted, asked)

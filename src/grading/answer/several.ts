@@ -6,7 +6,7 @@ import { numberWords } from '../number-words.ts'
 const other = String.raw`(?:\d(?:\s?(?:\\?%|°|percent\b|[€£¢]))?|(?<![\p{L}])[A-Z])`
 /** A word that puts another answer before this one. */
 const listing = new RegExp(
-  String.raw`(?:\b(?:or|either|between|and\/or|alternatively|one\s+of|any\s+of|some\s+of|among|amongst|ranging\s+from|anywhere\s+from|oder|ou|或者?|还是|または|или)|${other}\)?\s*(?:[,/|;&]|,?\s+and)|\d(?:\s?\\?%|°)?\)?\s*[-–~]|\bas\s+well\s+as)\s*(?:even\s+|also\s+|possibly\s+|maybe\s+|else\s+)?(?:it\s+is\s+)?$`,
+  String.raw`(?:\b(?:or|either|between|and\/or|alternatively|one\s+of|any\s+of|some\s+of|among|amongst|ranging\s+from|anywhere\s+from|oder|ou|或者?|还是|または|или)|${other}\)?\s*(?:[,/|;&]|,?\s+(?:and|o|u|y|e|et|und|en|и|и\/или))|\d(?:\s?\\?%|°)?\)?\s*[-–~]|\bas\s+well\s+as)\s*(?:even\s+|also\s+|possibly\s+|maybe\s+|else\s+)?(?:it\s+is\s+)?$`,
   'iu',
 )
 /** A number with the words that it counts. */

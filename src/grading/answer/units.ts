@@ -88,13 +88,23 @@ for (const line of table.trim().split('\n')) {
 /** What a word or a sign may mean as a unit, in lower case. Empty: no unit. */
 export const unitsOf = (name: string): readonly Unit[] => readings.get(name) ?? []
 
+export const areSame = (a: Unit, b: Unit): boolean => a.base === b.base && a.factor === b.factor
+
 /** One name for all spellings of a unit, so that `km` and `kilometers` are the same word. Other words stay. */
 export function unitName(word: string): string {
   const [unit] = unitsOf(word)
   return unit === undefined || word === 'in' ? word : `${unit.base} ${unit.factor}`
 }
 
-const powers: Readonly<Record<string, number>> = { '²': 2, '2': 2, '³': 3, '3': 3, square: 2, sq: 2, cubic: 3 }
+const powers: Readonly<Record<string, number>> = {
+  '²': 2,
+  '2': 2,
+  '³': 3,
+  '3': 3,
+  square: 2,
+  sq: 2,
+  cubic: 3,
+}
 const spelled =
   /^\s?(?:(square|sq\.?|cubic)\s)?(\p{L}{1,14}|[$¢€£¥₹°])(?:\^?([23²³])(?!\d))?(?:\s?(?:\/|per\s)\s?(\p{L}{1,10}))?(?![\p{L}\d])/iu
 
@@ -130,6 +140,7 @@ const joined = /^(?:,\s(?:and\s)?|\s(?:and\s|&\s)?)(?=\d)/
 /** A quantity at the start of a text, which may be in several units: `3 days and 8 hours`. null: a number without a unit. */
 function quantityAt(text: string) {
   const sums = new Map<string, number>()
+  const named: Unit[] = []
   let at = 0
   let rounding = 0
   for (let parts = 0; parts < 4; parts++) {
@@ -141,6 +152,7 @@ function quantityAt(text: string) {
     const { units, length } = sign === '' ? unitAt(text.slice(after)) : { units: unitsOf(sign), length: 0 }
     const found = parts === 0 ? units : units.filter(({ base }) => sums.has(base))
     if (found.length === 0) break
+    named.push(...found)
     const value = Number(`${whole.replaceAll(',', '')}${places}`)
     for (const { base, factor } of found) sums.set(base, (sums.get(base) ?? 0) + value * factor)
     // A whole number of one digit is exact.
@@ -149,7 +161,7 @@ function quantityAt(text: string) {
     rounding = isExact ? 0 : shown / 2
     at = after + length
   }
-  return at === 0 ? null : { sums, rounding, length: at }
+  return at === 0 ? null : { sums, units: named, rounding, length: at }
 }
 
 const introduced =
@@ -159,18 +171,26 @@ const longest = 300
 
 /**
  * The text behind a number without the same quantity in other units: ` hours (3 days and 8 hours)` behind 80. What comes
- * to another value stays. `asked`: the units of a number that names none. Linear.
+ * to another value stays, and so does what is in the units that are asked for. `own`: the units of the number, if the text
+ * does not name them. Linear.
  */
-export function withoutRestatement(rest: string, value: number, asked: readonly Unit[]): string {
+export function withoutRestatement(
+  rest: string,
+  value: number,
+  own: readonly Unit[],
+  asked: readonly Unit[],
+): string {
   const near = rest.slice(0, longest)
   if (!/\d/.test(near)) return rest
-  const own = unitAt(near)
-  const units = own.length > 0 ? own.units : asked
+  const named = unitAt(near).units
+  const units = named.length > 0 ? named : own.length > 0 ? own : asked
   if (units.length === 0) return rest
+  const isAsked = (unit: Unit): boolean => asked.some((one) => areSame(one, unit))
+  const wantsOther = asked.length > 0 && !units.some(isAsked)
   for (const { index, 0: lead, 1: about = '' } of near.matchAll(introduced)) {
     const start = index + lead.length
     const found = quantityAt(near.slice(start))
-    if (found === null) continue
+    if (found === null || (wantsOther && found.units.some(isAsked))) continue
     const isSame = units.some(({ base, factor }) => {
       const other = found.sums.get(base)
       if (other === undefined) return false

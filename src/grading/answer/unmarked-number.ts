@@ -1,20 +1,21 @@
-import { equalFractions, type Fraction } from '../arithmetic.ts'
-import { everyNumberInWords, numberWords } from '../number-words.ts'
+import { everyNumberInWords } from '../number-words.ts'
+import { isCheck, type Sentence, sentenceAround, withoutAsides } from './asides.ts'
 import { isForeignUnit, isOtherQuantity } from './asked-unit.ts'
 import { withoutWork } from './calculation.ts'
-import { type FinalAnswer, objectionAround } from './final-answer.ts'
+import { type FinalAnswer, objectionAround, type Reading } from './final-answer.ts'
 import { followUp } from './follow-up.ts'
-import { isKnownWord, stemOf, wordPattern } from './known-words.ts'
+import { englishWords, foreignDenial } from './known-words.ts'
 import { isDisguised, leadIn } from './lead-in.ts'
 
 import { undressed } from './legible.ts'
-import { everyNumber, lastSide, numberIn, numberKind, type WholeNumber, worded } from './number.ts'
+import { everyNumber, lastSide, numberIn, numberKind, ownRest, type WholeNumber, worded } from './number.ts'
+import { Question, worthOf } from './question.ts'
 import { isFaulted, isLedInDoubt, isReported } from './remarks.ts'
+import { unitAt, unitsOf } from './units.ts'
 
 /** The signs of fractions that are digits when undressed. */
 const vulgarFraction = /[½⅓⅔¼¾⅕⅛]/
 const longestTail = 4000
-const longestQuestion = 4000
 
 /**
  * The number that a text without marks ends with, read with the words around it. In its last sentence, a number in
@@ -22,8 +23,8 @@ const longestQuestion = 4000
  */
 export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNumber> {
   const from = Math.max(0, text.length - longestTail)
-  const tail = withoutOwnTags(text.slice(from))
-  const all = Array.from(withoutCheck(tail).matchAll(everyNumber))
+  const tail = withoutAsides(withoutOwnTags(text.slice(from)))
+  const all = Array.from(tail.matchAll(everyNumber))
   if (all.length === 0)
     return vulgarFraction.test(tail) ? unmarkedNumber(undressed(tail), question) : finalWords(text)
   const asked = new Question(question)
@@ -38,26 +39,8 @@ export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNu
     }
   }
   if (isCheck(sentence.text)) sentence = sentenceAround(tail, all.at(-1)?.index ?? 0)
-  const plain = withoutAsides(undressed(withoutQuoteMark(sentence, tail)), asked)
-  const number = chosen(plain, asked)
-  if (number === undefined) return { reason: 'no_number' }
-  const equals = Math.max(plain.lastIndexOf('=', number.index), plain.lastIndexOf('≈', number.index))
-  const end = number.index + number[0].length
-  const whole = plain.slice(0, end + (/^\s?\\?%/.exec(plain.slice(end, end + 3))?.[0].length ?? 0))
-  // "10 - 2f = 4, so 2f = 6 and f = 3": the last equation counts.
-  const clause = whole.slice(
-    Math.max(0, ...Array.from(whole.matchAll(clauses), ({ index, 0: sign }) => index + sign.length)),
-  )
-  if (equals >= 0 && lastSide(clause) === null) return { reason: 'extended' }
-  if (isListed(plain.slice(0, number.index))) return { reason: 'several_answers' }
-  const lead = plain.slice(0, number.index)
-  if (reported.test(lead) || (negated.test(lead) && !asked.denies)) return { reason: 'denied' }
-  const found = numberIn(plain, number, false, '', (words) =>
-    isDisguised(words) ? 'denied' : isLedInDoubt(words, question) ? 'doubted' : null,
-  )
+  const found = statedIn(withoutQuoteMark(sentence, tail), asked, question)
   if ('reason' in found) return found
-  if (isForeignUnit(found.answer.unit, question) || isOtherQuantity(found.rest, question))
-    return { reason: 'extended' }
   const start = from + sentence.lineStart
   const place = {
     kind: 'phrase' as const,
@@ -67,9 +50,100 @@ export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNu
     isClosed: false,
     text: sentence.line,
   }
-  if (isReported(` ${lead}`, found.rest)) return { reason: 'denied' }
   const objection = objectionAround(text, place, found, { ...numberKind, prompt: question })
   return objection === null ? { answer: found.answer, kind: null, tail: 0 } : { reason: objection }
+}
+
+/** The number that a sentence states as its result, read with the words before it. */
+function statedIn(sentence: string, asked: Question, question: string): Reading<WholeNumber> {
+  const plain = withoutOtherParts(ownParts(undressed(sentence), asked, question), asked)
+  const number = chosen(plain, asked)
+  if (number === undefined) return { reason: 'no_number' }
+  const equals = Math.max(plain.lastIndexOf('=', number.index), plain.lastIndexOf('≈', number.index))
+  const end = number.index + number[0].length
+  const whole = plain.slice(0, end + (/^\s?\\?%/.exec(plain.slice(end, end + 3))?.[0].length ?? 0))
+  if (equals >= 0 && lastSide(lastClause(whole)) === null) return { reason: 'extended' }
+  const lead = plain.slice(0, number.index)
+  if (isListed(lead)) return { reason: 'several_answers' }
+  if (reported.test(lead) || (negated.test(lead) && !asked.denies)) return { reason: 'denied' }
+  if (!englishWords.test(sentence) && deniedAbroad.test(lead)) return { reason: 'denied' }
+  // What is worked out before the last side says nothing of it.
+  const side = plain.slice(equals + 1)
+  const [first] = side.matchAll(everyNumber)
+  const [text, at, equation] =
+    first !== undefined && equals + 1 + first.index === number.index
+      ? [side, first, plain.slice(0, equals + 1)]
+      : [plain, number, '']
+  const found = numberIn(text, at, false, equation, (words) =>
+    isDisguised(words) ? 'denied' : isLedInDoubt(words, question) ? 'doubted' : null,
+  )
+  if ('reason' in found) return found
+  const { answer } = found
+  if (isReported(` ${lead}`, found.rest)) return { reason: 'denied' }
+  const isPart = isPartOfQuantity(lead, plain.slice(end))
+  if (isPart || isForeignUnit(answer.unit, question) || isOtherQuantity(found.rest, question))
+    return { reason: 'extended' }
+  return { answer, rest: ownRest(found.rest, answer, question) }
+}
+
+/**
+ * The number that an announced sentence states, if it begins with a number of the question: `Answer: The 8 shirts cost
+ * $100.` null: it does not.
+ */
+export function announcedNumber(text: string, question: string): Reading<WholeNumber> | null {
+  const plain = undressed(text.slice(0, longestTail))
+  const sentence = sentenceAround(plain, 0).text
+  const numbers = Array.from(sentence.matchAll(everyNumber))
+  const [first] = numbers
+  if (first === undefined || numbers.length < 2 || numbers.length > 20) return null
+  const asked = new Question(question)
+  const last = chosen(ownParts(sentence, asked, question), asked)
+  if (last === undefined || !asked.has(first[0]) || asked.has(last[0]) || last.index <= first.index)
+    return null
+  if (!/\p{L}{2}/u.test(sentence.slice(first.index + first[0].length, last.index))) return null
+  const found = statedIn(sentence, asked, question)
+  return 'reason' in found ? found : { ...found, rest: `${found.rest}${plain.slice(sentence.length)}` }
+}
+
+/** "10 - 2f = 4, so 2f = 6 and f = 3": the last equation counts. What stands in brackets is no clause. */
+function lastClause(text: string): string {
+  const shown = text.replace(/(?<=\p{L}\s?)\([^()]{1,80}\)/gu, (inner) => 'o'.repeat(inner.length))
+  return text.slice(
+    Math.max(0, ...Array.from(shown.matchAll(clauses), ({ index, 0: sign }) => index + sign.length)),
+  )
+}
+
+/** A sentence without what repeats one of its numbers in other units or less exactly, and without remarks on other things. */
+function ownParts(sentence: string, asked: Question, question: string): string {
+  const rounded = withoutUnrounded(sentence, asked)
+  if (rounded.length > 1000) return rounded
+  for (const { index, 0: number } of Array.from(rounded.matchAll(everyNumber)).slice(0, 20)) {
+    const end = index + number.length
+    const rest = rounded.slice(end)
+    if (rest.search(everyNumber) < 0) break
+    const value = worthOf(number)
+    const own = value === null ? rest : ownRest(rest, { written: number, value }, question)
+    if (own !== rest) return rounded.slice(0, end) + own
+  }
+  return rounded
+}
+
+const unrounded =
+  /(-?\d+\.\d{2,})(?:\s?(?:…|\.{2,3}))?(?:[,;]|\s[(–—])?\s?(?:(?:or|which|is|i\.?e\.?,?|that\s+is,?|so|rounds?|rounded|to|about|approximately|roughly|≈|=)\s){1,4}(-?\d+(?:\.\d+)?)(?![\d.]*\d)/g
+
+/** A sentence with one of a decimal and what rounds it: the latter if the question wants it rounded. */
+const withoutUnrounded = (sentence: string, asked: Question): string =>
+  sentence.replace(unrounded, (all, exact: string, short: string) => {
+    const places = short.split('.')[1]?.length ?? 0
+    const isRounded = Math.abs(Number(exact) - Number(short)) <= 0.500001 * 10 ** -places
+    return !isRounded || short.length >= exact.length ? all : asked.wantsRounded ? short : exact
+  })
+
+/** Whether a number is the last part of a quantity in two units: `3 days and 80 hours`. */
+function isPartOfQuantity(lead: string, rest: string): boolean {
+  const [, word = ''] = /\d\s?(\p{L}{1,12}),?\s(?:and\s)?$/u.exec(lead.slice(-40)) ?? []
+  const [before, own] = [unitsOf(word.toLowerCase()), unitAt(rest).units]
+  return before.some(({ base, factor }) => own.some((unit) => unit.base === base && unit.factor < factor))
 }
 
 /** A text with blanks for tags that only name what they hold: `<final>42</final>`. */
@@ -77,16 +151,6 @@ const withoutOwnTags = (text: string): string =>
   text.includes('</')
     ? text.replace(/<\/?(?!s>|del>|strike>|think>|answer>)[a-z_]{2,20}>/gi, (tag) => ' '.repeat(tag.length))
     : text
-
-/** A block at the end that checks the answer before it. */
-const checkBlock =
-  /\n[\s>]*[#*_]{1,6}\s*(?:quick\s+)?(?:verification|check|checking|proof|sanity\s+check|test)\s*[:：]?[*_]{0,3}[:：]?\s*\n/i
-
-/** A text without the block at its end that checks the answer before it. */
-function withoutCheck(tail: string): string {
-  const at = tail.includes('\n') ? tail.search(checkBlock) : -1
-  return at > 0 && tail.slice(0, at).search(everyNumber) >= 0 ? tail.slice(0, at) : tail
-}
 
 /** A line of a quotation: `> 142` behind other lines, `> **142**`. */
 const withoutQuoteMark = ({ text, start, lineStart }: Sentence, tail: string): string =>
@@ -124,7 +188,7 @@ function withoutLastWork(sentence: string): string {
  * A sentence without a part at its end about something else: `..., and the other 65% are taken`, or that calls
  * another number wrong: `..., although 180 is tempting`.
  */
-function withoutAsides(sentence: string, asked: Question): string {
+function withoutOtherParts(sentence: string, asked: Question): string {
   if ((sentence.slice(0, 1000).match(everyNumber)?.length ?? 0) < 2) return sentence
   const worked = withoutLastWork(sentence)
   if (worked !== sentence) return worked
@@ -159,42 +223,14 @@ function stateFirst(text: string, asked: Question): string | null {
     : line
 }
 
-interface Sentence {
-  readonly text: string
-  readonly start: number
-  readonly line: string
-  readonly lineStart: number
-}
-
-function sentenceAround(tail: string, at: number): Sentence {
-  const lineStart = tail.lastIndexOf('\n', at) + 1
-  const line = tail.slice(lineStart).split('\n', 1)[0] ?? ''
-  let start = 0
-  let end = line.length
-  for (const { index, 0: stop } of line.matchAll(
-    /(?<!\b(?:i\.e|e\.g|vs|approx|resp))[.!?。！？](?:\s|$)/gi,
-  )) {
-    if (index + stop.length <= at - lineStart) start = index + stop.length
-    else if (index >= at - lineStart) {
-      end = index + stop.length
-      break
-    }
-  }
-  return { text: line.slice(start, Math.max(end, start)), start: lineStart + start, line, lineStart }
-}
-
-/** A sentence that checks an answer, and states none. */
-const isCheck = (sentence: string): boolean =>
-  /^[\s*_(]*(?:(?:quick\s+)?(?:check|checking|verification|verify|proof)\s*[:：]|to\s+(?:check|verify|double-check)\b|(?:we|you|I)\s+can\s+(?:also\s+)?(?:check|verify)\b|let(?:['’]s|\s+us|\s+me)\s+(?:check|verify|double-check)\b|note\s*[:：]|(?:please\s+)?(?:do\s+not|don['’]t)\s+(?:forget|confuse|mix|mistake|overlook|add|include|count)\b|remember\s+(?:that|to)\b|\((?:forgetting|without|had|if|note|here|using|adding)\b)/i.test(
-    sentence,
-  )
-
 /** What is said of numbers by others, or only for the sake of argument. */
 const reported =
-  /\b(?:tempting\s+to|(?:some|many|most|other)\s+(?:people|students?|models?|solvers?)\b|^\W*(?:assume|suppose|imagine|pretend)\b|I(?:['’]d|\s+would)\s+(?:hazard|venture)|the\s+(?:number|letter|digits?)\s*$|anything\s+from|(?:wrong|false|incorrect)\s+(?:one|answer|value|result|price|number|total)\s+(?:is|was)|\b(?:never|hardly|scarcely)\s+(?:[a-z]+\s+){1,2}\$?$)/i
+  /\b(?:(?:might|may)\s+(?:[a-z]+\s+){1,2}\$?$|tempting\s+to|(?:some|many|most|other)\s+(?:people|students?|models?|solvers?)\b|^\W*(?:assume|suppose|imagine|pretend)\b|I(?:['’]d|\s+would)\s+(?:hazard|venture)|the\s+(?:number|letter|digits?)\s*$|anything\s+from|(?:wrong|false|incorrect)\s+(?:one|answer|value|result|price|number|total)\s+(?:is|was)|\b(?:never|hardly|scarcely)\s+(?:[a-z]+\s+){1,2}\$?$)/i
 /** A denied verb: `She does not make 18`. */
 export const negated =
   /\b(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|should)(?:n['’]t|\s+not|\s+never)\s+(?:(?!but\b)[a-z]+\s+){0,2}[*_$"'(]*(?:[a-z]\s?=\s?)?$/i
+
+const deniedAbroad = new RegExp(`${foreignDenial.source}[\\p{L}\\s'’]{2,40}[$€£]?$`, 'iu')
 
 const contrast =
   /\b(?:but|actually|really|however|no|not|wait|correct\w*|should|rather|sorry|or|and\/or|becomes?|then)\b|[=≈→⇒]|->|=>/i
@@ -285,66 +321,6 @@ function isBeside(
 
 const isPercent = (sentence: string, { index, 0: written }: RegExpExecArray): boolean =>
   /%$/.test(written) || /^\s?\\?(?:%|percent)/.test(sentence.slice(index + written.length))
-
-/** What a question says of numbers. */
-class Question {
-  private values: readonly Fraction[] | null = null
-  private units: ReadonlySet<string> | null = null
-  private topic: ReadonlySet<string> | null = null
-  private readonly text: string
-
-  constructor(question: string) {
-    this.text = question.slice(-longestQuestion)
-  }
-
-  get denies(): boolean {
-    return /\b(?:not|never)\b|n['’]t\b/i.test(this.text)
-  }
-
-  get wantsPercent(): boolean {
-    return /\b(?:what|which|how\s+many)\s+(?:percent|percentage)|\bpercentage\b[^?]{0,80}\?/i.test(this.text)
-  }
-
-  /** Whether it has a number, in digits or in words. */
-  has(written: string): boolean {
-    this.values ??= Array.from(this.text.matchAll(numerals), ({ 0: found }) => worthOf(found)).filter(
-      (value) => value !== null,
-    )
-    const value = worthOf(written)
-    return value !== null && this.values.some((other) => equalFractions(other, value))
-  }
-
-  /** How many of the words of its last question a text has. */
-  wordsIn(text: string): number {
-    this.topic ??= new Set(
-      (/[^.!?]*\?(?!.*\?)/s.exec(this.text)?.[0] ?? this.text.slice(-200))
-        .toLowerCase()
-        .match(wordPattern)
-        ?.filter((word) => !isKnownWord(word) || /^(?:left|remaining|remain|total|sold|saved)$/.test(word))
-        .map(stemOf),
-    )
-    const words = new Set(text.toLowerCase().match(wordPattern)?.map(stemOf))
-    return [...this.topic].filter((word) => words.has(word)).length
-  }
-
-  /** Whether the word after a number is one that the question asks for. */
-  counts(sentence: string, { index, 0: written }: RegExpExecArray): boolean {
-    this.units ??= new Set(
-      Array.from(this.text.matchAll(/\bhow\s+(?:many|much)\s+([^?]{0,60})/gi), ([, words = '']) =>
-        (words.toLowerCase().match(wordPattern) ?? []).slice(0, 5).map(stemOf),
-      ).flat(),
-    )
-    const [word = ''] = sentence.slice(index + written.length).match(/(?<=^[\s*_]{0,3})[\p{L}]+/u) ?? []
-    return word !== '' && this.units.has(stemOf(word.toLowerCase()))
-  }
-}
-
-const numerals = new RegExp(`${everyNumber.source}|\\b(?:${numberWords.slice(0, 28).join('|')})\\b`, 'giu')
-
-function worthOf(written: string): Fraction | null {
-  const found = numberKind.read(written, true)
-  return 'answer' in found ? found.answer.value : null
-}
 
 /** Whether nothing but a short word or a sign stands between the number at the start of a sentence and the next one. */
 const isListed = (before: string): boolean =>
