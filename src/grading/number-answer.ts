@@ -1,4 +1,5 @@
 import { isForeignUnit, isOtherQuantity } from './answer/asked-unit.ts'
+import { withDecimalPoints } from './answer/decimal-comma.ts'
 import { type AnswerKind, type AnswerPlace, type FinalAnswer, finalAnswer } from './answer/final-answer.ts'
 import {
   foreignDenial,
@@ -123,7 +124,7 @@ export function finalNumber(
   question?: string,
 ): { readonly number: string } | { readonly reason: string } {
   const found = finalAnswer(
-    response,
+    withDecimalPoints(response, question ?? ''),
     askedFor(numberKind, question),
     ['boxed', 'hashes', 'tag', 'phrase'],
     (text) => unmarkedNumber(text, question),
@@ -174,7 +175,8 @@ export function numberAt(
   place: AnswerPlace,
   question?: string,
 ): { readonly number: string } | { readonly reason: string } {
-  const found = finalAnswer(response, askedFor(numberKind, question), [place])
+  const text = withDecimalPoints(response, question ?? '')
+  const found = finalAnswer(text, askedFor(numberKind, question), [place])
   return 'answer' in found ? { number: found.answer.written } : { reason: found.reason }
 }
 

@@ -14,6 +14,10 @@ const note = new RegExp(
 const bracketed =
   /(?<=[.!?…。！？]["'”’*_$]{0,3}\s{1,4}|\n\s{0,8})[*_]{0,3}[([](?!\W*(?:so|thus|hence|therefore|total|in\s+total|altogether|i\.e)\b)(?=[^()[\]\n]*\p{L}{2}[^()[\]\n]*\s[^()[\]\n]*\p{L}{2})(?:[^()[\]\n]|\([^()[\]\n]{0,60}\)){12,400}[)\]](?!\()[.!]?[*_]{0,3}(?=\s|$)/gu
 
+/** A sentence about what would come out in another case: `With compound interest it would be $187.`, `Had I added, ...`. */
+const hypothetical =
+  /(?<=[.!?…。！？]["'”’)*_$\]]{0,3}\s{1,4}|\n\s{0,8})(?:(?:With(?:out)?|If|Under|Using|In|On|For|By|But\s+for)\s[^.!?\n]{1,120}?\b(?:it|this|that|one|(?:the|our|my)\s+(?:answer|result|value|total|solution|sum))\s+would\s|(?:Had|Were)\s[^.!?\n]{1,120}?\bwould\s|[^.!?\n]{1,80}?\b(?:instead|otherwise),?\s+(?:(?:it|one|you|we|I|that|this)\s+)?would\s|[^.!?\n]{1,120}?\bwould\s+have\s+(?:been|given|found|got|gotten|yielded|come)\b)(?:[^.!?\n]|\.(?=\d)){1,200}(?:[.!]|$)/gmu
+
 const blank = (text: string): string => text.replace(/[^\n]/g, ' ')
 const hasNumber = /\d/
 
@@ -21,11 +25,15 @@ const hasNumber = /\d/
  * A text with blanks for what stands beside its answer, if a number stands before it. What is left has its place.
  * Linear.
  */
-export function withoutAsides(text: string): string {
+export function withoutAsides(text: string, question: string): string {
   let plain = text.includes('\n') ? withoutNotes(withoutChecks(text)) : text
   if (/[([]/.test(plain)) plain = unlessFirst(plain, bracketed)
-  return plain
+  return withoutHypotheses(plain, question)
 }
+
+/** A text with blanks for sentences about what would be in another case, unless the question is about one. Linear. */
+export const withoutHypotheses = (text: string, question: string): string =>
+  text.includes('would') && !/\bwould\b/.test(question) ? unlessFirst(text, hypothetical) : text
 
 const withoutNotes = (text: string): string => unlessFirst(text, note)
 

@@ -36,6 +36,8 @@ export interface AnswerKind<V> {
   same(a: V, b: V): boolean
   /** The text behind an answer without remarks that are about other things, or that give it in another form. */
   ownRest?(rest: string, answer: V, question: string): string
+  /** Whether the text behind an answer of this kind takes it back, in words that may explain one of another kind. */
+  isTakenBack?(later: string): boolean
   /** False for a mark that does not announce an answer of this kind. */
   isPlace?(place: Place): boolean
   /** Whether a text starts with the same answer again, or with another one of this kind. */
@@ -214,6 +216,7 @@ export function objectionAround<V>(
   const later = place.isClosed ? after : `${rest}${following}`
   const start = later.search(/[.!?。！？\n]|;\s/)
   if (start >= 0 && isWithdrawn(later.slice(start).replace(/^;/, '\n'), another)) return 'withdrawn'
+  if (kind.isTakenBack?.(later)) return 'withdrawn'
   return loneLater(later, another) ? 'several_answers' : null
 }
 

@@ -194,6 +194,7 @@ export function followUp(after: string, another: Another, question = ''): Object
     return 'extended'
   if (/long|case|event|depend|subject|condition|conting/i.test(rest) && dependent.test(rest))
     return 'conditional'
+  if (elsewhere.test(rest)) return 'conditional'
   if (undecided.test(rest)) return 'doubted'
   const conceded = concession.exec(rest)
   if (conceded !== null && another(conceded[1] ?? conceded[2] ?? '') === 'other') return 'several_answers'
@@ -223,6 +224,12 @@ function withoutAskedUnit(rest: string, question: string): string {
     ? rest.slice(all.length)
     : rest
 }
+
+const condition =
+  /^\s*(?:if|unless|assuming|provided|supposing|sofern|falls|vorausgesetzt|pourvu\s+que|à\s+condition|siempre\s+que|suponiendo|a\s+condición|при\s+условии)(?![\p{L}])/iu
+/** Another case than the question's. */
+const elsewhere =
+  /^[\s*_)\]]*(?:\p{L}+\s)?(?:under|in|with|on)\s+(?:an?\s+)?(?:other|different|another|some\s+other|alternative)\s+(?:set\s+of\s+)?(?:assumption|condition|circumstance|case|world|universe|reading|interpretation|scenario|version|edition|problem|question)s?\b/iu
 
 /** How precisely an answer is given: `to three decimal places`, `correct to 2 s.f.`. */
 const precise =
@@ -305,7 +312,7 @@ function wordsAfter(rest: string, another: Another): Objection | null {
         return 'extended'
       if (/^[,;—–]$/.test(word) && isWithdrawn(`\n${following}`, another)) return 'withdrawn'
       if (/^[,;—–]$/.test(word)) {
-        if (/^\s*(?:if|unless|assuming|provided|supposing)\b/i.test(following)) return 'conditional'
+        if (condition.test(following)) return 'conditional'
         if (doubtNext.test(following)) return 'doubted'
         if (
           /^\s*(?:but|though|although|however|yet)\b[^.!?]{0,40}?\b(?:(?:could|might|may|can)\s+(?:also\s+|well\s+)?be|not\s+(?:sure|certain)|unsure)\b/i.test(

@@ -40,12 +40,12 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'inequality',
-    /\b(?:at\s+(?:the\s+)?(?:very\s+|absolute\s+)?(?:most|least)|(?<!\b(?:adds?|add(?:ed|ing)|sums?|comes?|rings?|totals?|rounds?|works?)\s)up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|(?:upwards|north|south)\s+of|in\s+the\s+(?:neighbou?rhood|vicinity|region|ballpark)\s+of|somewhere\s+(?:around|near|close\s+to)|something\s+like|in\s+the\s+(?:low|mid|high|upper|lower)|(?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|negative|cube|power|root|logarithm)s?\s+of|(?:numbers?|integers?|figures?|values?)\s+(?:with|having|near|like|such\s+as|ending\s+(?:in|with)|beginning\s+with|starting\s+(?:with|at|from)|before|after|around|close\s+to|following|preceding|containing)|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|(?:two|three|four|five|six|seven|eight|nine|ten|\d{1,4})\s+times|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/i,
+    /\b(?:at\s+(?:the\s+)?(?:very\s+|absolute\s+)?(?:most|least)|(?<!\b(?:adds?|add(?:ed|ing)|sums?|comes?|rings?|totals?|rounds?|works?)\s)up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|(?:upwards|north|south)\s+of|in\s+the\s+(?:neighbou?rhood|vicinity|region|ballpark)\s+of|somewhere\s+(?:around|near|close\s+to)|something\s+like|in\s+the\s+(?:low|mid|high|upper|lower)|(?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|negative|cube|power|root|logarithm)s?\s+of|(?:numbers?|integers?|figures?|values?)\s+(?:with|having|near|like|such\s+as|ending\s+(?:in|with)|beginning\s+with|starting\s+(?:with|at|from)|before|after|around|close\s+to|following|preceding|containing)|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|(?:two|three|four|five|six|seven|eight|nine|ten|\d{1,4})\s+times|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|wenigstens|maximal|como\s+mucho|al\s+menos|por\s+lo\s+menos|a\s+lo\s+sumo|como\s+m[áí]nimo|como\s+máximo|tout\s+au\s+plus|almeno|al\s+massimo|pelo\s+menos|no\s+máximo|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/i,
   ],
   [
     'doubted',
     new RegExp(
-      `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|(?<!\\b(?:I|we|to|would|will|can|must|should)\\s)\\bsay\\s*,?\\s*$|\\beg[\\s,:]*$`,
+      `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|(?<!\\b(?:I|we|to|would|will|can|must|should)\\s)\\bsay\\s*,?\\s*$|\\beg[\\s,:]*$|\\b(?:disons|digamos|sagen\\s+wir(?:\\s+mal)?|diciamo)\\s*$`,
       'i',
     ),
   ],
@@ -75,8 +75,13 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
 const aside =
   /\b(?:(?:prove|show|suppose|assume|verify)\s+(?:(?:for|by|towards?|to)\s+(?:(?:a|the\s+sake\s+of(?:\s+an)?)\s+)?(?:contradiction|argument)\s*,?\s*)?that|verdict|assert|ground\s+truth|grader|checker|candidates?|(?<!\b(?:all|\w+est|maximum|minimum|only|sole|single|least|most)\s+(?:the\s+)?)possible\s+values?(?!\s(?:[^.!?]*\s)?are\b)|answer\s+key)\b/i
 
+/** Words to whoever grades the response, or to a program that does: they give no answer, but ask for one to be taken. */
+const addressing =
+  /^\W*(?:to|dear|for|attention|attn|hey|hello|note\s+(?:to|for))[\s:]+(?:(?:the|my|any|all|an?|whom?(?:so)?ever|everyone|anyone|anybody|who|is|this|your)\s+){0,3}(?:[\w-]+\s+){0,2}?(?:grad(?:er|ers|ing|es|ed)|marks?|scores|evaluat\w+|scor(?:er|ing)|pars(?:er|ing)|extract\w*|checkers?|verifiers?|examiners?|judges?|reward|regex|scripts?|bots?|human\s+readers?|humans|people)(?:\s+\w+){0,2}\s?[:,]|\b(?:grader|(?:evaluation|scoring|grading|marking)\s+(?:script|system|program|tool|bot|model|scheme|purposes)|auto(?:matic|mated)?[- ]?(?:grad|mark|scor|check|evaluat|judg)\w+|reward\s+(?:model|function)|parser|regex|evaluator|extracted\s+(?:answer|value))\b|\b(?:treat|count|score|grade|mark|take|read|regard|accept)\s+(?:this|it|my|the)\s*(?:(?:response|answer|reply|solution|text|submission)\s+as\b|as\s+(?:if|correct|right)\b)|\b(?:as\s+if|assume|pretend|imagine|consider)\s+(?:that\s+)?(?:it|this|I|the\s+\w+)\s+(?:said|says|wrote|reads?|had\s+(?:said|written))\b|^\W*(?:\[|<)?(?:system|admin|developer|override)(?:\]|>|:)|\bwhoever\s+(?:grades|marks|scores|evaluates|checks|judges)\b/i
+
 /** What is labelled so is nobody's answer. */
-const labelled = /\b(?:verdict|ground\s+truth|grader|answer\s+key|reference|possible\s+values)\s*[:：]/i
+const labelled =
+  /\b(?:verdict|ground\s+truth|grader|checker|evaluator|parser|answer\s+key|reference|possible\s+values)\s*[:：]/i
 
 /** A condition without an "if". */
 const inverted =
@@ -224,7 +229,7 @@ export function leadIn(before: string, announced = ''): Objection | null {
   const isEnded = lead === '' || isApart || /(?:^|[^.])[.!?]$|[。！？]$/.test(lead)
   if (isEnded && announced === '') return null
   const sentence = isEnded ? '' : lead.slice(lastEnd(lead, sentenceEnd))
-  if (labelled.test(sentence)) return 'denied'
+  if (labelled.test(sentence) || addressing.test(sentence)) return 'denied'
   if (
     inverted.test(sentence.slice(sentence.lastIndexOf(', but ') + 1)) ||
     (announced !== '' && counterfactual.test(`${sentence} ${announced}`))

@@ -7,6 +7,7 @@ import { leadIn, leadWithin } from './lead-in.ts'
 import { legible, undressed } from './legible.ts'
 import { withoutOtherThings } from './other-things.ts'
 import { askedUnits, unitsOf, withoutRestatement } from './units.ts'
+import { saysUnsolvable } from './withdrawal.ts'
 import type { Objection } from './wording.ts'
 
 /** One number: as it is written, without separators and currency, and its exact value. */
@@ -39,6 +40,7 @@ const border =
 export const numberKind: AnswerKind<WholeNumber> = {
   read: readNumber,
   ownRest,
+  isTakenBack: saysUnsolvable,
   same: (a, b) => equalFractions(a.value, b.value),
   isPlace: ({ kind, text }) =>
     kind !== 'boxed' ||

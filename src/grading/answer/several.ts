@@ -13,7 +13,7 @@ const listing = new RegExp(
 const quantity = String.raw`(?:\d[\d.,/]*|\b(?:${numberWords.join('|')}))(?:\s?(?:\\?%|°)|\s[^\s\d.,;:!?()=]{1,14}){0,2}`
 /** Where a range, or a choice of two quantities, comes to its second one: `between 30 pens and`, `from 30% up to`. */
 const spanning = new RegExp(
-  String.raw`\b(?:(?:between|betwixt)\s[^.;:!?=]{1,40}?\sand|(?:either|both)\s(?:[^.;:!?=]{0,20}\s)?${quantity}\s*(?:,\s*)?(?:and|or))\s+(?:(?:at\s+most|up\s+to|maybe|even|about|around)\s+)*$|(?:^|[,:]\s)[\s\W]{0,8}(?:[a-z]+ly\s+)?${quantity}\s*(?:to|through|until|till|[-–—~])\s*(?:(?:at\s+most|up\s+to|maybe|even|about|around)\s+)*$|(?:^|[,:]\s)[\s\W]{0,8}\d[\d.,]*\s[^\s\d.,;:!?()=]{2,14}s\s+and\s*$`,
+  String.raw`(?:между\s[^.;:!?=]{1,40}?\sи|介于[^.;:!?=]{1,40}?(?:和|与))\s*$|\b(?:(?:between|betwixt)\s[^.;:!?=]{1,40}?\sand|(?:entre\s[^.;:!?=]{1,40}?\s(?:et|y|e)|zwischen\s[^.;:!?=]{1,40}?\sund|tra\s[^.;:!?=]{1,40}?\se)|(?:either|both)\s(?:[^.;:!?=]{0,20}\s)?${quantity}\s*(?:,\s*)?(?:and|or))\s+(?:(?:at\s+most|up\s+to|maybe|even|about|around)\s+)*$|(?:^|[,:]\s)[\s\W]{0,8}(?:[a-z]+ly\s+)?${quantity}\s*(?:to|through|until|till|[-–—~])\s*(?:(?:at\s+most|up\s+to|maybe|even|about|around)\s+)*$|(?:^|[,:]\s)[\s\W]{0,8}\d[\d.,]*\s[^\s\d.,;:!?()=]{2,14}s\s+and\s*$`,
   'i',
 )
 /** `from 30% to`; "it rose from 30% to" is no range. */

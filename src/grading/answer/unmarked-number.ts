@@ -23,7 +23,7 @@ const longestTail = 4000
  */
 export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNumber> {
   const from = Math.max(0, text.length - longestTail)
-  const tail = withoutAsides(withoutOwnTags(text.slice(from)))
+  const tail = withoutAsides(withoutOwnTags(text.slice(from)), question)
   const all = Array.from(tail.matchAll(everyNumber))
   if (all.length === 0)
     return vulgarFraction.test(tail) ? unmarkedNumber(undressed(tail), question) : finalWords(text)
@@ -66,6 +66,7 @@ function statedIn(sentence: string, asked: Question, question: string): Reading<
   const lead = plain.slice(0, number.index)
   if (isListed(lead)) return { reason: 'several_answers' }
   if (reported.test(lead) || (negated.test(lead) && !asked.denies)) return { reason: 'denied' }
+  if (isSubjunctive(lead) && !isSubjunctive(question)) return { reason: 'conditional' }
   if (!englishWords.test(sentence) && deniedAbroad.test(lead)) return { reason: 'denied' }
   // What is worked out before the last side says nothing of it.
   const side = plain.slice(equals + 1)
@@ -231,6 +232,12 @@ export const negated =
   /\b(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|should)(?:n['’]t|\s+not|\s+never)\s+(?:(?!but\b)[a-z]+\s+){0,2}[*_$"'(]*(?:[a-z]\s?=\s?)?$/i
 
 const deniedAbroad = new RegExp(`${foreignDenial.source}[\\p{L}\\s'’]{2,40}[$€£]?$`, 'iu')
+
+/** Verbs of other languages that say what would be or could be. */
+const isSubjunctive = (text: string): boolean =>
+  /(?<![\p{L}])(?:wären?|würden?|hätten?|könnten?|gäbe|käme|seraient|serait|auraient|aurait|pourrai(?:en)?t|serían?|habrían?|tendrían?|podrían?|sarebber?o?|potrebber?o?|avrebber?o?|seriam?|poderiam?|teriam?)(?![\p{L}])|(?<![\p{L}])бы(?![\p{L}])/iu.test(
+    text,
+  )
 
 const contrast =
   /\b(?:but|actually|really|however|no|not|wait|correct\w*|should|rather|sorry|or|and\/or|becomes?|then)\b|[=≈→⇒]|->|=>/i

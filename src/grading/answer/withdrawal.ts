@@ -108,6 +108,16 @@ const withdrawing = [
   /(?:这|这个|该|以上|上述|此|それは|これは|この)[^.!?。]{0,30}?(?:错|不正确|不对|間違|違い|誤り)/u,
 ]
 
+const task = `(?:problem|question|task|exercise|puzzle)`
+/** That there is no answer. It takes a number back; as the text of a choice it may be the answer. */
+const unsolvable = new RegExp(
+  `\\b(?:the|this|that|my|our)\\s+${task}\\s+(?:(?:as\\s+(?:stated|given|posed|written))\\s+)?(?:(?:is|was|remains|seems)\\s+(?:\\w+\\s+)?(?:un(?:solvable|answerable|decidable)|insoluble|ill[- ]posed|underdetermined|not\\s+(?:solvable|answerable|well[- ](?:posed|defined))|impossible)|(?:can(?:not|${apostrophe}t)|could\\s*(?:not|n${apostrophe}t))\\s+(?:\\w+\\s+)?be\\s+(?:solved|answered|decided)|(?:does\\s*(?:not|n${apostrophe}t)\\s+have|has\\s+no|lacks)\\s+(?:an?\\s+)?(?:\\w+\\s+)?(?:answer|solution|information|data))|(?:not\\s+enough|insufficient|too\\s+little)\\s+(?:information|data)\\s+to\\s+(?:answer|solve|tell|decide|determine)|(?<![\\p{L}])(?:aufgabe|frage)[^.!?]{0,30}\\s(?:unlösbar|nicht\\s+(?:eindeutig\\s+)?(?:lösbar|zu\\s+(?:lösen|beantworten)))|(?:problema|pregunta|ejercicio)[^.!?]{0,20}\\sno\\s+(?:tiene|admite|se\\s+puede)\\s|(?:problème|question|exercice)[^.!?]{0,20}\\s(?:est\\s+insoluble|n['’]a\\s+pas|ne\\s+peut)\\s|задача[^.!?]{0,20}не\\s+(?:имеет|решается)|(?:本题|此题|题目|问题)[^。！？]{0,8}(?:无解|无法)`,
+  'iu',
+)
+
+/** Whether a text says of its problem that it has no answer. Linear. */
+export const saysUnsolvable = (text: string): boolean => unsolvable.test(narrow(text.slice(0, 4000)))
+
 /** Words that make of another value in the same sentence the answer, or one of the answers. */
 const leaning =
   /\b(?:sorry|apolog\w*|meant|mean|correct(?:ed|ly|ion)?|real(?:ly)?|actual(?:ly)?|instead|rather|mistake|error|typo|update|read\s+(?:this|that|it)|oops|wait|hmm+|amend\w*|turns|make\s+(?:that|this)|(?<!\b(?:the|a|this|our|by|of|to|we|I)\s)count|accept|maybe|perhaps|possibly|alternativ\w*|on\s+second\s+thoughts?|expected:?(?=\s+\$?[\dA-Z])|chang(?:e|es|ed)\s+(?:it|this|that)\s+to|reconsider\w*|truth|versus|vs|equally|answer|probably|likely|final|it\s*['’]s|it\s+is|unless|choose|pick|say|switch|go\s+with|locking\s+in|settle\s+(?:on|for)|settling\s+(?:on|for))\b/i

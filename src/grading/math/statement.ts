@@ -1,3 +1,4 @@
+import { withoutHypotheses } from '../answer/asides.ts'
 import { leadsOn, objectionAround } from '../answer/final-answer.ts'
 import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
 import { legible } from '../answer/legible.ts'
@@ -321,7 +322,7 @@ function unmarked(text: string, question: string): Statement | null {
     return { words, expression: whole }
   const relation = whole === null ? lastRelation(trimmed) : null
   if (relation !== null) return { words, expression: relation }
-  const { body, notes } = withoutNotes(trimmed.slice(-longestResponse))
+  const { body, notes } = withoutNotes(withoutHypotheses(trimmed.slice(-longestResponse), question).trimEnd())
   const last = whole ?? lastExpression(withoutRemarksAtEnd(body))
   if (last !== null && notes !== '' && isTakenBackIn(notes, last)) return null
   if (notes !== '' && last !== null) return { words, expression: last }
