@@ -31,6 +31,8 @@ export interface AnswerKind<V> {
   readonly prompt?: string
   /** The text is read as it was sent, without one form for each digit and sign. */
   readonly isVerbatim?: boolean
+  /** Whether a number beside an answer is none of this kind. */
+  readonly isNoNumber?: boolean
   /** Reads one answer, whole. `isClosed`: nothing but the answer may stand there. */
   read(text: string, isClosed: boolean): Reading<V>
   same(a: V, b: V): boolean
@@ -168,7 +170,8 @@ export function objectionAround<V>(
     .replace(/(?<=^|\n)[ \t]{0,8}[->][ \t]{1,4}(?=[\s$\\([*]{0,8}$)/, '')
   const announced = place.kind === 'phrase' ? text.slice(place.start, place.from) : ''
   const lead = leadIn(before, announced)
-  if (lead !== null) return lead
+  const isOfNumbers = kind.isNoNumber === true && lead === 'several_answers' && /\d\W*$/.test(before)
+  if (lead !== null && !isOfNumbers) return lead
   const clause = leadingClause(before, announced)
   if (isDoubtful(clause, asked)) return 'doubted'
   if (announced === '' && isReported(` ${clause}`, rest)) return 'denied'

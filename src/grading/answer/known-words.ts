@@ -58,7 +58,7 @@ const leading = new Set(
   dropped grow grows grew fall falls fell change changes changed start starts started begin begins end ends
   multiplied divided added subtracted squared power root squares cubes factor factors fraction decimal ratio sign
   denominator numerator base side sides angle slope radius diameter circle triangle square rectangle line point
-  minus plus over under within across around amount to think believe gcd lcm hcf gcf lcd sqrt log ln sin cos tan`.split(
+  minus plus over under within across around amount to think believe fits fit works hold holds stands wins qualifies passes survives accept suits agrees applies listed labeled labelled gcd lcm hcf gcf lcd sqrt log ln sin cos tan`.split(
     /\s+/,
   ),
 )
@@ -79,7 +79,9 @@ const functionBefore = /\\?\p{L}{1,20}(?=\s?\([^()]{0,80}\)\s*=)/gu
 const reasonFollows = /\b(?:because|since|as)\b|[=(]/i
 /** A word without the endings of its forms. */
 export const stemOf = (word: string): string =>
-  word.length > 4 ? word.replace(/(?:['’]s|ies|es|s|ed|ing|y)$/, '') : word.replace(/(?:['’]s|s)$/, '')
+  word.length > 4
+    ? word.replace(/(?:['’]s|ally|al|ies|es|s|ed|ing|y)$/, '')
+    : word.replace(/(?:['’]s|s)$/, '')
 
 /** One name for all forms of a word, and for all spellings of a unit. */
 export function nameOf(word: string): string {

@@ -45,7 +45,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   [
     'doubted',
     new RegExp(
-      `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|(?<!\\b(?:I|we|to|would|will|can|must|should)\\s)\\bsay\\s*,?\\s*$|\\beg[\\s,:]*$|\\b(?:disons|digamos|sagen\\s+wir(?:\\s+mal)?|diciamo)\\s*$`,
+      `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|(?<!(?:\\b(?:I|we|to|would|will|can|must|should)|['’]d)\\s)\\bsay\\s*,?\\s*$|\\beg[\\s,:]*$|\\b(?:disons|digamos|sagen\\s+wir(?:\\s+mal)?|diciamo)\\s*$`,
       'i',
     ),
   ],
@@ -67,7 +67,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    /\b(?:(?:for\s+(?:example|instance)|e\.?g\.?|such\s+as|(?<!\b(?:I|we|to|would|will|can|must|should)\s)say),?\s*(?:one|you|we)?\s*(?:could|can|may|might)?\s*(?:write|put|say|end|answer)?|(?:sample|example|dummy|fake|placeholder|made-up)\s+(?:output|answer|reply|response|value|number|line|text)\b[^.]{0,40}|(?:expected|required|right)\s+(?:format|form)\s+(?:is|would\s+be)|example\s+of\s+(?:the|a|an)\s+(?:\w+\s+)?(?:format|form|output|answer|reply)|your\s+(?:final\s+)?(?:answer|reply|response|output)\s+(?:(?:should|must|has\s+to|needs\s+to)\b[^.]{0,30}|as|like|in\s+the\s+form)|decoy[^.]{0,30}|end\s+with\s+e\.?g\.?|a\s+line\s+such\s+as|\b(?:write|put|give|state|say|type|print|output|formatted|written)\s+(?:\w+\s+){0,4}(?:like|as)(?:\s+this)?)\s*[,:：]*\s*$/i,
+    /\b(?:(?:for\s+(?:example|instance)|e\.?g\.?|such\s+as|(?<!(?:\b(?:I|we|to|would|will|can|must|should)|['’]d)\s)say),?\s*(?:one|you|we)?\s*(?:could|can|may|might)?\s*(?:write|put|say|end|answer)?|(?:sample|example|dummy|fake|placeholder|made-up)\s+(?:output|answer|reply|response|value|number|line|text)\b[^.]{0,40}|(?:expected|required|right)\s+(?:format|form)\s+(?:is|would\s+be)|example\s+of\s+(?:the|a|an)\s+(?:\w+\s+)?(?:format|form|output|answer|reply)|your\s+(?:final\s+)?(?:answer|reply|response|output)\s+(?:(?:should|must|has\s+to|needs\s+to)\b[^.]{0,30}|as|like|in\s+the\s+form)|decoy[^.]{0,30}|end\s+with\s+e\.?g\.?|a\s+line\s+such\s+as|\b(?:write|put|give|state|say|type|print|output|formatted|written)\s+(?:\w+\s+){0,4}(?:like|as)(?:\s+this)?)\s*[,:：]*\s*$/i,
   ],
 ]
 
@@ -259,7 +259,9 @@ export function leadingClause(before: string, announced: string): string {
   const near = unwrapped(narrow(shown))
   const lead = undressedEnd(near)
   const sentence = leadingSentence(shown)
-  const clause = /[;—–]$/.test(sentence) ? '' : sentence
+  // What gives a reason says nothing of what follows from it.
+  const isReason = announced === '' && /\b(?:so|thus|hence|therefore|consequently)\W*$/i.test(sentence)
+  const clause = isReason || /[;—–]$/.test(sentence) ? '' : sentence
   return clauseOf(clause, near.slice(lead.length), announced).trim()
 }
 

@@ -39,7 +39,8 @@ const selfDenial = new RegExp(
 const counted =
   /\b(?:number|count|amount|total|share|percentage|fraction|probability|chance|sum|how\s+many)\s+(?:of|that)\s[^,;:]{0,60}/gi
 /** What denies a word of doubt: `no doubt`, `not a guess`, `without error`. */
-const denies = /^(?:no|not|without|beyond|never|isn['’]t|nor|avoid|avoids|avoiding|unlike|corrects?|fixes)$/
+const denies =
+  /^(?:no|not|free|without|beyond|never|isn['’]t|nor|avoid|avoids|avoiding|unlike|corrects?|fixes)$/
 const bridging = /^(?:a|an|any|the|all|every|just|mere|slightest|reasonable|shadow|of|in|by|this)$/
 /** Words of a sentence that says nothing else. */
 const idle = new Set(

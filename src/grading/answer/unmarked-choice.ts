@@ -1,0 +1,362 @@
+import { type AnswerKind, type FinalAnswer, objectionAround, unreal } from './final-answer.ts'
+import { hasForeignWords } from './known-words.ts'
+import { leadWithin } from './lead-in.ts'
+import {
+  followsOtherText,
+  followsOwnText,
+  letterOfText,
+  namesOtherText,
+  noNoun,
+  optionNoun,
+  optionsOf,
+} from './options.ts'
+
+/** Letters of choices in prose without marks: where a sentence settles on one, and where it only names one. */
+
+const adverbs = `(?:(?:clearly|definitely|therefore|thus|hence|indeed|also|the|a|our|my|only|most|by\\s+far)\\s+){0,3}`
+const good = `(?:correct|right|best|strongest|closest|nearest|true|answer|match|winner|most\\s+(?:logical|sensible|plausible|likely|appropriate|reasonable|suitable)|exactly\\s+(?:that|this)|(?:the\\s+)?one\\b|what\\s+(?:we|you)\\s+(?:want|need)(?=\\s*(?:[.,;!]|$))|(?:right|correct|best|proper|closest|nearest|only)\\s+(?:answer|option|choice|match|pick|one|fit))\\b(?!\\?)`
+const abroad = `(?:richtig|korrekt|correct[aeo]?|corretta|corretto|bonne|exacte?|die\\s+(?:richtige|Lösung)|la\\s+(?:correcta|bonne|respuesta|réponse)|le\\s+bon)(?!\\p{L})`
+const positive = new RegExp(
+  [
+    `(?:option|choice|answer)?\\s*\\(?(?<!\\p{L})([A-Z])(?!\\p{L})\\)?\\*{0,2}\\s+(?:is|must\\s+be|has\\s+to\\s+be|would\\s+be|seems)\\s+${adverbs}${good}`,
+    `(?<!\\p{L})(?:[Oo]nly|[Mm]ak(?:es|ing)|[Ll]eav(?:es|ing))\\s+(?:${optionNoun}\\s+)?\\(?([A-Z])\\)?\\s+(?:remains?|fits?|works?|matches|holds|satisfies|meets|agrees|survives|accounts\\s+for|is\\s+left|is\\s+possible|as\\s+the|the\\s+${adverbs}${good}|${good})`,
+    `(?<=^|[.!?,;:]\\s|\\n)(?:(?:[Ss]o|[Tt]hen|[Hh]ence|[Tt]hus)\\s+)?\\(?([A-Z])\\)?\\s+it\\s+is\\b(?!\\s+not)`,
+    `(?<!\\p{L})([A-Z])(?!\\p{L})\\)?\\s+(?:ist|es|est|è|é)\\s+(?:also\\s+|donc\\s+)?${abroad}`,
+    `(?<![\\p{Script=Latin}\\d])([A-Z])\\)?(?:(?:选项)?(?:是)?(?:正确|对的)|(?:が|は)(?:正しい|正解)|(?:が|は)?(?:適切|最も適切)|(?:です|である|だ)(?=[。.!]|$)|を(?:選び|選択))`,
+  ].join('|'),
+  'gu',
+)
+const chosen =
+  /(?:\b(?:I|we|I['’](?:ll|d)|we['’](?:ll|d)|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+(?:with|for)|opt\s+for|settle\s+on|say|mark|tick|circle|answer(?:\s+with)?)|\b(?:(?:choose|Choose)|[Pp]ick|[Ss]elect|go(?:ing)?\s+with|(?:[Tt]hat|[Tt]his|[Ww]hich)\s+leaves|[Ll]eaving|(?:am|are|['’]m|['’]re)\s+left\s+with)(?:\s+us\s+with|\s+only|\s+just)?)\s+(?:option\s+|choice\s+|answer\s+|letter\s+|sentence\s+|statement\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
+/** Where a clause that only names a letter ends, or goes on with another one. */
+const closed = `(?=[*("'[]*[A-Z][)*"'\\]]*\\s*(?:[.,;:!—–\\n]|(?<=\\s)\\(|$|(?:and|or|and/or)\\s[*("']*[A-Z](?!\\p{L})))`
+/** Words that conclude with the letter after them, if it ends its clause: `So C.`, `which is option C`. */
+const concluded = new RegExp(
+  `\\b(?:(?:is|ist|es|est|[Ss]o|thus|Thus|hence|Hence|therefore|Therefore|[Aa]lso|[Dd]aher|[Ss]omit|[Dd]onc|[Ii]t['’]s|[Tt]hat['’]s|(?:[Tt]his|[Tt]hat|[Ii]t|[Ww]hich)\\s+(?:matches|corresponds\\s+to|agrees\\s+with|points\\s+to)|i\\.e\\.|[Ii]t\\s+(?:must|has\\s+to)\\s+be)(?:,?\\s+it\\s+is|,?\\s+it['’]s|,)?)\\s+(?:the\\s+)?(?:${optionNoun}\\s+)?${closed}`,
+  'gu',
+)
+/** A letter behind what it stands for: `O(log n), option D.`, `0.5 A, matching choice A`, `a Type I error — answer A`. */
+const behind = new RegExp(
+  `(?:[,;:(—–→]|\\s-|(?<=[,;—–]\\s)(?:matching|i\\.e\\.,?|that\\s+is,?|namely|which\\s+is))\\s?${optionNoun}\\s+${closed}`,
+  'gu',
+)
+/** A label at the start of a line or a sentence: `My pick: B`. */
+const labelled =
+  /(?<=^|\n|[.!?]\s)[#>\s*_-]{0,6}(?:[Mm]y|[Oo]ur|[Tt]he|[Ff]inal)\s+(?:final\s+|best\s+)?(?:pick|choice|selection)\s*(?:is\s*:?|[:=→⇒]|->|[-–—]\s)\s*(?=[*_("'$]*[A-Z](?![\p{L}\p{N}'’]))/gu
+/** A letter in bold, alone or with the text of its choice. */
+const emphasised = /\*\*\s?\(?([A-Z])\)?(?:\s?[.):]\s[^*\n]{1,200}|[.):])?\*\*/g
+const bold = /\*\*([^*\n]{2,200})\*\*/g
+/** Words that name a letter without choosing it. */
+const mentioning =
+  /\b(?:consider(?:ing|ed)?|look(?:ing)?\s+at|examin(?:e|ing)|discuss(?:ing)?|start(?:ing|ed)?\s+with|fig(?:ure|\.)?|section|appendix|table|chapter|page|vitamin|hepatitis|type|grade|class|group|student|point|cross\s+out|strike|drop|rule\s+out|avoid)\s+(?:option\s+|choice\s+)?[*_("'$]*$|\b(?:previous|earlier|other|another|next|last)\s+(?:question|problem|task|exercise)\b[^.]{0,40}$/i
+/** A letter that may name a choice: no article, no person, no unit, no name in a formula. */
+const lone = new RegExp(
+  `(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}'’\\\\^_{!¬~]|\\d\\s)(?:[B-HJ-Z]|A(?!\\s+(?!${noNoun})\\p{Ll}|(?<=^A)\\s+\\p{Lu}\\p{Ll})|I(?!\\s+\\p{Ll}))(?![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}'’′^_]|\\s?=)`,
+  'gu',
+)
+const formula = /\$(?!\s*(?:\\(?:text|mathrm|textbf|mathbf)\{)?\(?[A-Z]\)?\}?\s*\$)[^$\n]{1,300}\$/g
+
+/** What says of a letter that it is not the answer, or leaves it open. */
+const against =
+  /(?<!\p{L})(?:not|never|nothing|nobody|none|neither|nor|cannot|\p{L}{2,9}n['’‘`]t|wrong\w*|incorrect\w*|false|untrue|fail\w*|break\w*|violat\w*|lacks?|contradict\w*|errors?|mistakes?|mistaken|flaw\w*|worst|worse|least|furthest|farthest|opposite|contrary|antonym|second|runner|trap\w*|distract\w*|decoy|lure|bait|impossible|improbable|implausible|unlikely|rul(?:es?|ed|ing)\s+(?:it\s+|this\s+)?out|eliminat\w*|exclud\w*|reject\w*|discard\w*|dismiss\w*|avoid\w*|except\w*|unless|if|might|maybe|perhaps|possibly|some(?:one|body)|most\s+(?:people|students)|tempt\w*|at\s+first|careless|naive|random\w*|guess\w*|hunch|coin|dice|nicht|kein\p{L}*|falsch|vielleicht|pas|n['’]est|faux|fausse|peut-être|non|não|incorrect[oa]|fals[oa]|quizás?|puede|tal\s+vez|forse|talvez|не|нет|неверн\p{L}*)(?!\p{L})|[?？]|不|没|錯|错|非|ではな|じゃな|なく|ない|間違|違い|誤|かもし|たぶん|多分|おそらく|可能|也许|或|どちら|か[。.]?$|か[A-Z]|아니|틀/giu
+/** The same, of a letter that a sentence only names. */
+const openly =
+  /(?<!\p{L})(?:no|third|next|strike|cross|drop|skip\w*|besides|beside|unlike|instead|rather|compar\w*|consider\w*|look(?:ing)?\s+at|examin\w*|check\w*|test\w*|suppose|supposing|assum\w*|imagine|whether|probably|could|may|many|other|others|another|also|too|either|attractive|started?|began|was|were|had|popular|common|odd|odds|feel\w*|yet|would\s+(?:have|need|require|mean)|what\s+(?:about|if)|says|said|claims|claimed|thinks|thought|believes|friends?|classmates?|teachers?|textbooks?|books?|internet|websites?|oder|wäre|ou|o|u)(?!\p{L})/giu
+/** What denies such a word: `without a mistake`, `no doubt`, `cannot be wrong`. */
+const denied =
+  /(?<!\p{L})(?:without|free\s+(?:of|from)|no)\s+(?:an?\s+|any\s+|grammatical\s+)?(?:errors?|mistakes?|flaws?|doubts?|questions?|contradictions?|problems?)(?!\p{L})|(?<!\p{L})no\s+other(?!\p{L})|(?<!\p{L})(?:cannot|can['’]t)\s+be\s+(?:wrong|false)|(?<!\p{L})false\s+(?:positive|negative|alarm)s?(?!\p{L})/giu
+const clauseBreak =
+  /[,;:—–()]\s?|\s-\s|(?<!\p{L})(?:but|so|thus|hence|therefore|which|leaving|while|whereas|because|since|as|denn|weil|porque|car|puisque|because|although|though)(?!\p{L})/giu
+const longestTail = 4000
+
+/** Whether a clause has words against the letter in it that are not the question's: "Which is wrong?" asks for one. */
+function speaksAgainst(clause: string, question: string, words: readonly RegExp[]): boolean {
+  const said = clause.replace(denied, ' ')
+  const asked = question.toLowerCase()
+  return words.some((pattern) =>
+    Array.from(said.matchAll(pattern), ([word]) => word.toLowerCase()).some(
+      (word) => !asked.includes(word) || !/\p{L}{2}/u.test(word),
+    ),
+  )
+}
+
+/** The last cell of a table that a text ends with, or the text. */
+const lastCell = (text: string): string =>
+  text.endsWith('|') && text.includes('|--') ? (text.split('|').at(-2) ?? text).trim() : text
+
+/** A small letter that is all there is: `b`, `option b)`. */
+const loneSmall = /^(?:option|choice|answer|letter)?[\s:]{0,3}[(*]{0,3}[a-z][.)*]{0,3}$/i
+
+/** A place in prose that settles on a letter. */
+interface Commitment {
+  readonly at: number
+  readonly from: number
+  /** undefined: it stands at `from`. */
+  readonly letter: string | undefined
+  readonly rest: string
+  readonly isUnreal: boolean
+  /** Whether it stands behind the text of the choice. */
+  readonly isBehind: boolean
+}
+
+/** The letter that a text starts with, that its last commitment names, or the only one of its last sentence that names any. */
+export function unmarkedChoice(
+  text: string,
+  kind: AnswerKind<string>,
+  labels: readonly string[],
+  question: string,
+): FinalAnswer<string> {
+  const trimmed = lastCell(text.trim()).replace(loneSmall, (letter) => letter.toUpperCase())
+  const whole = letterOfText(trimmed, labels, question)
+  if (whole !== null) return judged(trimmed, 0, '', whole, kind)
+  const tail = trimmed.slice(-longestTail)
+  const { texts } = optionsOf(question)
+  const isListed = (letter: string): boolean =>
+    labels.includes(letter) && (texts.size < 3 || texts.has(letter))
+  const places = commitments(tail).filter(({ from, letter }) =>
+    isListed(letter ?? /[A-Z]/.exec(tail.slice(from, from + 20))?.[0] ?? ''),
+  )
+  const first = leading(trimmed, kind, labels)
+  // "A. Too large. C. Too small. That leaves B."
+  if (first !== null && ('answer' in first || places.length === 0)) return first
+  const place = places.at(-1)
+  if (place !== undefined) return committed(tail, place, places.at(-2), kind, labels, question)
+  return (
+    onlyEmphasised(tail, kind, labels) ??
+    lastSentence(trimmed, kind, isListed, question) ??
+    emphasisedText(tail, kind, labels, question) ?? { reason: 'no_choice' }
+  )
+}
+
+const commitments = (tail: string): Commitment[] =>
+  [
+    ...Array.from(tail.matchAll(positive), (found) => {
+      const rest = tail.slice(found.index + found[0].length)
+      const isUnreal =
+        /\bwould\b/.test(found[0]) &&
+        (/^\s+(?:in|if|under|on)\s+(?:another|an?\s+different|other|the)\b/i.test(rest.slice(0, 40)) ||
+          unreal.test(tail.slice(Math.max(0, found.index - 200), found.index)))
+      const letter = found.slice(1).find((one) => one !== undefined)
+      return { at: found.index, from: found.index, letter, rest, isUnreal, isBehind: false }
+    }),
+    ...[chosen, concluded, behind, labelled].flatMap((pattern) =>
+      Array.from(tail.matchAll(pattern), (found) => ({
+        at: found.index,
+        from: found.index + found[0].length,
+        letter: undefined,
+        rest: '',
+        isUnreal: false,
+        isBehind: pattern === behind,
+      })),
+    ),
+  ].sort((a, b) => a.at - b.at)
+
+function committed(
+  tail: string,
+  place: Commitment,
+  before: Commitment | undefined,
+  kind: AnswerKind<string>,
+  labels: readonly string[],
+  question: string,
+): FinalAnswer<string> {
+  if (place.isUnreal) return { reason: 'conditional' }
+  // "So C. So B."
+  const between = before === undefined ? '' : tail.slice(before.from, place.at)
+  const [earlier = ''] = between.match(/^[\s*("']*[A-Z](?![\p{L}\p{N}])/u) ?? []
+  const own = place.letter ?? /[A-Z]/.exec(tail.slice(place.from))?.[0]
+  const isOther = labels.includes(earlier.slice(-1)) && earlier.slice(-1) !== own
+  if (isOther && between.length < 12) return { reason: 'several_choices' }
+  const lead = tail.slice(
+    startOfSentence(tail, place.from),
+    place.letter === undefined ? place.from : place.at,
+  )
+  const isNew = !place.isBehind && /[,;:—–]\s*$/.test(lead)
+  const clause = isNew ? '' : lastClauses(lead, place.isBehind ? 2 : 1)
+  if (speaksAgainst(clause, question, [against])) return { reason: 'denied' }
+  const reading =
+    place.letter === undefined
+      ? kind.read(tail.slice(place.from).split('\n', 1)[0] ?? '', false)
+      : { answer: place.letter, rest: '' }
+  if ('reason' in reading) return reading
+  if (place.letter === undefined && followsOtherText(tail.slice(0, place.from), reading.answer, question))
+    return { reason: 'contradiction' }
+  const rest = place.letter === undefined ? reading.rest : place.rest
+  return judged(tail, place.from, rest, reading.answer, kind)
+}
+
+/** The one letter that a text sets in bold. null: none, or several. */
+function onlyEmphasised(
+  text: string,
+  kind: AnswerKind<string>,
+  labels: readonly string[],
+): FinalAnswer<string> | null {
+  const found = Array.from(text.matchAll(emphasised)).filter(([, letter = '']) => labels.includes(letter))
+  const [first] = found
+  if (first === undefined || found.some(([, letter]) => letter !== first[1])) return null
+  const rest = text.slice(first.index + first[0].length)
+  if (namesOtherText(rest, first[1] ?? '', kind.prompt ?? '')) return { reason: 'contradiction' }
+  return judged(text, first.index, rest, first[1] ?? '', kind)
+}
+
+/** The one choice whose text the last sentence sets in bold, in a text that names no letter. */
+function emphasisedText(
+  text: string,
+  kind: AnswerKind<string>,
+  labels: readonly string[],
+  question: string,
+): FinalAnswer<string> | null {
+  const found = Array.from(text.matchAll(bold))
+  const last = found.at(-1)
+  if (last === undefined || found.length > 1) return null
+  const letter = letterOfText(last[1] ?? '', labels, question)
+  if (letter === null || speaksAgainst(sentenceOf(text, last.index), question, [against, openly])) return null
+  return judged(text, last.index, text.slice(last.index + last[0].length), letter, kind)
+}
+
+/** A text whose first or last line is a letter, or starts with one as a list item would, if no other line does. */
+function leading(
+  text: string,
+  kind: AnswerKind<string>,
+  labels: readonly string[],
+): FinalAnswer<string> | null {
+  const lines = text.split('\n')
+  const item =
+    /^[#>\s-]*(?:\\[([]|[*_"'`“‘$])*(?:\\text(?:bf)?\{?)?(?:([A-Z])(?=(?:\\[)\]]|[*_"'`”’$}])*\s?(?:$|[.):,]|\((?![A-Z]\))|!|(?:because|since|and\s+not|but\s+not|not|rather\s+than|instead\s+of)\s|[—–]\s|[👍✅✔🎯])|\s-\s)|([a-z])(?=\)\s)|[[({]\s*([A-Za-z])\s*[)}\]](?=[*_"'`”’$}]*(?:$|[.:,]|\s)))/u
+  const letters = lines.map((line) => {
+    const found = item.exec(line.trim())
+    const letter = (found?.[1] ?? found?.[2] ?? found?.[3])?.toUpperCase()
+    return letter !== undefined && labels.includes(letter) ? letter : null
+  })
+  const at = letters[0] ? 0 : letters.length - 1
+  const letter = letters[at]
+  if (letter === null || letter === undefined) return null
+  if (letters.some((other) => other !== null && other !== letter)) return { reason: 'several_choices' }
+  const line = lines[at] ?? ''
+  const reading = kind.read(line.replace(/^[#>\s-]+/, ''), false)
+  if ('reason' in reading) return reading
+  const start = at === 0 ? 0 : text.length - line.length
+  return judged(text, start, `${reading.rest}${text.slice(start + line.length)}`, letter, kind)
+}
+
+interface Mention {
+  readonly index: number
+  readonly letter: string
+}
+
+/** The letter of the last sentence that names any, if it names one, and its clause says nothing against it. */
+function lastSentence(
+  text: string,
+  kind: AnswerKind<string>,
+  isListed: (letter: string) => boolean,
+  question: string,
+): FinalAnswer<string> | null {
+  const tail = text.slice(-longestTail)
+  const { texts } = optionsOf(question)
+  const shown = tail.replace(formula, (inner) => ' '.repeat(inner.length))
+  const all = Array.from(shown.matchAll(lone), ({ index, 0: letter }): Mention => ({ index, letter })).filter(
+    ({ letter }) => isListed(letter),
+  )
+  const last = all.at(-1)
+  if (last === undefined) return null
+  const start = startOfSentence(shown, last.index)
+  const inSentence = all.filter(({ index }) => index >= start)
+  const isSame = ({ letter }: Mention): boolean => letter === last.letter
+  const clause = clauseAround(shown, last.index)
+  const others = inSentence.filter((one) => !isSame(one))
+  const isRuledOut = ({ index }: Mention) => speaksAgainst(clauseAround(shown, index), question, [against])
+  if (!others.every(isRuledOut)) return { reason: 'several_choices' }
+  const first = inSentence.find(isSame) ?? last
+  const before = tail.slice(0, first.index)
+  if (mentioning.test(before.slice(-120))) return { reason: 'no_choice' }
+  const own = texts.get(last.letter) ?? ''
+  const said = own === '' ? clause : withoutText(clause, own)
+  if (speaksAgainst(said, question, [against, openly])) return { reason: 'denied' }
+  if (isApposed(shown, last)) {
+    if (all.some((one) => !isSame(one) && isApposed(shown, one))) return { reason: 'several_choices' }
+  } else if (
+    !isIdentity.test(said) &&
+    !followsOwnText(before, first.letter, question) &&
+    hasForeignWords(said.replace(denied, ' ').replace(lone, ' '), question)
+  )
+    return { reason: 'no_choice' }
+  const line = tail.slice(tail.lastIndexOf('\n', first.index) + 1, first.index)
+  const within = leadWithin(line.replace(denied, ' '))
+  if (within !== null) return { reason: within }
+  const reading = kind.read(tail.slice(first.index).split('\n', 1)[0] ?? '', false)
+  if ('reason' in reading) return reading
+  if (followsOtherText(before, first.letter, question)) return { reason: 'contradiction' }
+  const rest = `${reading.rest}${tail.slice(first.index + (tail.slice(first.index).split('\n', 1)[0] ?? '').length)}`
+  return judged(tail, first.index, rest, first.letter, kind)
+}
+
+/** Whether a letter ends its sentence as a clause of its own: `It halves the range: D.` */
+const isApposed = (text: string, { index, letter }: Mention): boolean =>
+  /(?:[,:;—–→⇒=]|\s-|->)\s?[*_("'[]{0,3}$/.test(text.slice(Math.max(0, index - 8), index)) &&
+  /^[)*_"'\]]{0,3}\s?(?:[.!]?\s*$|[.!]\s|\n)/.test(text.slice(index + letter.length, index + 10))
+
+/** `B is the synonym`, `only B is odd`: what it is said to be is what is asked for, if no word speaks against it. */
+const isIdentity = /^\W*(?:(?:[Ss]o|[Tt]hus|[Hh]ence|[Oo]nly)\s+)?[A-Z]\W{0,3}\s+is\s+the\s+\p{L}+\W*$/u
+
+const withoutText = (clause: string, own: string): string => {
+  const at = clause.toLowerCase().indexOf(own)
+  return at < 0 ? clause : clause.slice(0, at) + clause.slice(at + own.length)
+}
+
+const sentenceEnd = /[.!?。！？](?=\s|$|[\p{Lo}])|\n/gu
+
+function startOfSentence(text: string, at: number): number {
+  const from = Math.max(0, at - 600)
+  const ends = Array.from(text.slice(from, at).matchAll(sentenceEnd))
+  const end = ends.at(-1)
+  return end === undefined ? from : from + end.index + end[0].length
+}
+
+/** The sentence around a place. */
+function sentenceOf(text: string, at: number): string {
+  const rest = text.slice(at, at + 600)
+  const end = rest.search(sentenceEnd)
+  return text.slice(startOfSentence(text, at), at + (end < 0 ? rest.length : end))
+}
+
+/** The clause around a place. */
+function clauseAround(text: string, at: number): string {
+  const before = text.slice(startOfSentence(text, at), at)
+  const rest = text.slice(at, at + 600)
+  const end = rest.search(sentenceEnd)
+  const after = end < 0 ? rest : rest.slice(0, end + (/[?？]/.test(rest[end] ?? '') ? 1 : 0))
+  // The letter may stand in brackets of its own.
+  const own = /^[A-Z][)\]*_"']*[.:]?\s?/.exec(after)?.[0].length ?? 1
+  const to = after.slice(own).search(clauseBreak)
+  return lastClauses(before, 1) + (to < 0 ? after : after.slice(0, own + to))
+}
+
+/** The last clauses of the beginning of a sentence that have words, without what joins them to the one before. */
+function lastClauses(before: string, count: number): string {
+  const shown = before.replace(/(?<=\p{L})\([^()]{0,40}\)/gu, (inner) => 'o'.repeat(inner.length))
+  const breaks = Array.from(shown.matchAll(clauseBreak)).filter(({ index, 0: sign }) =>
+    /[\p{L}\p{N}]/u.test(before.slice(index + sign.length)),
+  )
+  const from = breaks.at(-count)
+  return from === undefined ? before : before.slice(from.index + from[0].length)
+}
+
+function judged(
+  text: string,
+  start: number,
+  rest: string,
+  answer: string,
+  kind: AnswerKind<string>,
+): FinalAnswer<string> {
+  const [line = ''] = rest.replace(denied, (words) => ' '.repeat(words.length)).split('\n', 1)
+  const from = text.length - rest.length
+  const place = {
+    kind: 'phrase' as const,
+    start,
+    end: from + line.length,
+    from: start,
+    isClosed: false,
+    text: line,
+  }
+  const objection = objectionAround(text, place, { answer, rest: line }, kind)
+  return objection === null ? { answer, kind: null, tail: 0 } : { reason: objection }
+}
