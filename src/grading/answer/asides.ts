@@ -26,22 +26,24 @@ const hasNumber = /\d/
  * Linear.
  */
 export function withoutAsides(text: string, question: string): string {
-  let plain = text.includes('\n') ? withoutNotes(withoutChecks(text)) : text
-  if (/[([]/.test(plain)) plain = unlessFirst(plain, bracketed)
-  return withoutHypotheses(plain, question)
+  const plain = text.includes('\n') ? unlessFirst(withoutChecks(text), note) : text
+  return withoutHypotheses(withoutBrackets(plain), question)
 }
+
+/** A text with blanks for sentences in brackets behind an answer, unless they are formulas. Linear. */
+export const withoutBrackets = (text: string): string =>
+  /[([]/.test(text)
+    ? unlessFirst(text, bracketed, (inner) => !/\\(?!text)/.test(inner.replace(/\$[^$]*\$/g, '')))
+    : text
 
 /** A text with blanks for sentences about what would be in another case, unless the question is about one. Linear. */
 export const withoutHypotheses = (text: string, question: string): string =>
   text.includes('would') && !/\bwould\b/.test(question) ? unlessFirst(text, hypothetical) : text
 
-const withoutNotes = (text: string): string => unlessFirst(text, note)
-
-function unlessFirst(text: string, aside: RegExp): string {
+function unlessFirst(text: string, aside: RegExp, isAside: (found: string) => boolean = () => true): string {
   const first = text.search(hasNumber)
-  return first < 0
-    ? text
-    : text.replace(aside, (all, ...found) => (offsetOf(found) > first ? blank(all) : all))
+  if (first < 0) return text
+  return text.replace(aside, (all, ...found) => (offsetOf(found) > first && isAside(all) ? blank(all) : all))
 }
 
 const offsetOf = (found: readonly unknown[]): number => found.find((one) => typeof one === 'number') as number

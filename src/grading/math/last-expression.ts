@@ -169,7 +169,7 @@ const isRival = (gap: string, isAnnounced: boolean): boolean => isAnnounced || s
 /** `3 + 4 = 7` around a bare number. null: no equation, or none that can be read. */
 function computation(text: string, { start, end }: Candidate): string | null {
   const [run = ''] = /[-\d\s.+*/×÷·=()^]{1,80}$/.exec(text.slice(Math.max(0, start - 80), start)) ?? []
-  const own = run.slice(run.lastIndexOf('\n') + 1).replace(/^(?:[\s.+*/×÷·=)^]|-(?!\d))+/, '')
+  const own = run.slice(run.lastIndexOf('\n') + 1).replace(/^(?:[\s.+*/×÷·=)^]|-(?![\d(]))+/, '')
   if (!own.includes('=') || /[\p{L}\\_}√∛]/u.test(text[start - own.length - 1] ?? ' ')) return null
   const formula = own + text.slice(start, end)
   return readAnswer(formula) === null ? null : formula

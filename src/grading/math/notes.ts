@@ -10,7 +10,7 @@ export function asList(text: string): string {
 }
 
 const note =
-  /\n[ \t>*_#-]{0,8}(?:(?:Check(?:ing)?|Verif(?:y|ication|ying)|Sanity\s+check|Double[- ]check|Note|Remark|P\.?\s?S\.?|N\.?B\.?|Probe|Anmerkung|Vérification|Remarque|Comprobación|Verificación|Nota|Verifica|Проверка|Примечание|验证|检验|验算|備考|注|検算|검산)[*_]{0,2}\s?[:：.—–-]|(\[\^?\d\]:?|[¹²³⁴†‡]|(?<=\n)\*(?=[^\s*]))\s?\S)/giu
+  /(?:\n|(?<=[.!?]\s{1,3})(?=[*_]{0,3}(?:Note|Remark|Nota|Anmerkung|Remarque)\b))[ \t>*_#-]{0,8}(?:(?:Check(?:ing)?|Verif(?:y|ication|ying)|Sanity\s+check|Double[- ]check|Note|Remark|P\.?\s?S\.?|N\.?B\.?|Probe|Anmerkung|Vérification|Remarque|Comprobación|Verificación|Nota|Verifica|Проверка|Примечание|验证|检验|验算|備考|注|検算|검산)[*_]{0,2}\s?[:：.—–-]|(\[\^?\d\]:?|[¹²³⁴†‡]|(?<=\n)\*(?=[^\s*]))\s?\S)/giu
 
 /** A text, and its checks, remarks and footnotes behind it: what they name is not what the text commits to. */
 export function withoutNotes(text: string): { readonly body: string; readonly notes: string } {

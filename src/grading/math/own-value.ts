@@ -12,9 +12,12 @@ const worked =
 const computing =
   /^[\s$=]*(?:\\displaystyle\s*)?(?:(?:lim|det|rank|tr|dim|Var|Cov)(?![\p{L}])|∫|∑|\\(?:lim|liminf|limsup|int|iint|iiint|oint|sum|prod|Pr|mathbb\s*\{?[PE]\}?)(?![A-Za-z])|\\[dt]?frac\s*\{\s*(?:d|\\partial|\\mathrm\s*\{d\})\^?\{?\d?\}?\s*\}\s*\{\s*(?:d|\\partial|\\mathrm\s*\{d\})\s?[a-z](?:\^\{?\d\}?)?\s*\}|(?:P|Pr|E|Var|Cov)\s*(?:\\left\s*)?[([])/u
 
+/** A composition, which is a function of its own: `(f \\circ g)(3)`. */
+const composed = /\(\s*[a-zA-Z]\s*(?:\\circ|∘)\s*[a-zA-Z]\s*\)\s*(?=\()/g
+
 /** An answer without the words that announce it, and a computation's value without the computation. */
 export function stated(given: string): string {
-  const text = withoutCondition(inOneLine(given))
+  const text = withoutCondition(inOneLine(given)).replace(composed, 'h')
   const announced = announcement.exec(text)
   const said = announced?.[0] ?? ''
   const opens = said.includes('{')

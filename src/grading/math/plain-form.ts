@@ -55,7 +55,8 @@ function plainRelation(of: Of<'relation'>, trusted: boolean): Expression {
 /** No number contradicts another, and an approximation of a number rounds it. */
 function isTrue(groups: readonly (readonly Expression[])[]): boolean {
   const [exact, ...approximations] = groups.map((group) => group.at(-1))
-  if (!groups.every(isConsistent) || exact === undefined) return false
+  const known = groups.map((group) => group.filter((side) => !isUnknown(side)))
+  if (!known.every(isConsistent) || exact === undefined) return false
   const isBare = groups[0]?.every(isConstant) === true
   return !isBare || approximations.every((one) => one && isConstant(one) && isRounded(exact, one))
 }
@@ -73,7 +74,7 @@ export function assigned(of: Expression): Expression | null {
   if (of.kind !== 'relation' || of.sides.length !== 2 || (of.ops[0] !== '=' && of.ops[0] !== 'in'))
     return null
   const [name, value] = of.sides
-  if (!name || !value || !isName(name)) return null
+  if (!name || !value || (!isName(name) && !isMade(name, value))) return null
   return name.kind === 'symbol' && mentions(value, name.name) ? null : value
 }
 
@@ -90,6 +91,28 @@ export function isName(of: Expression): boolean {
   if (of.kind === 'quotient') return isDifferential(of.over) && isDifferential(of.under)
   return of.kind === 'product' && of.factors.every(isCapital)
 }
+
+/** Whether a side is what its value is made of: sets by `A \\cup B`, matrices and vectors by `A^{-1}`, `AB`, `a \\times b`. */
+function isMade(of: Expression, value: Expression): boolean {
+  if (
+    value.kind === 'set' ||
+    value.kind === 'combination' ||
+    (value.kind === 'list' && value.braced === true)
+  )
+    return of.kind === 'combination' && of.parts.every(({ kind }) => kind === 'symbol')
+  return (value.kind === 'matrix' || value.kind === 'tuple') && isOfNames(of)
+}
+
+const isOfNames = (of: Expression): boolean => {
+  if (of.kind === 'sum') return of.terms.every(isOfNames)
+  if (of.kind === 'product') return of.factors.every(isOfNames)
+  if (of.kind === 'power')
+    return isOfNames(of.base) && (of.exponent.kind === 'symbol' || isConstant(of.exponent))
+  return of.kind === 'symbol'
+}
+
+/** A function of something is worth what the next side says. */
+const isUnknown = (of: Expression): boolean => of.kind === 'call' && of.name.startsWith('f ')
 
 /** `dy` and `dx` in a derivative. */
 const isDifferential = (of: Expression): boolean =>

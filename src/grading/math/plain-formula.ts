@@ -15,8 +15,8 @@ const piece =
 const factors = /^(?:[xyz]{2,3}|ab|bc|ac|abc|mn|pq|kn|nk|xe)$/
 /** A letter that is also a word, unless it is an operand. */
 const article = /^[aAIyeouéà]$/
-const operand = /^\s?[-+−=^*/<>≤≥(]/
-const operation = /[-+−=^*/<>≤≥(]\s?$/
+const operand = /^\s?[-+−=^*/<>≤≥(]|^[²³¹⁰⁴-⁹]/
+const operation = /[-+−=^*/<>≤≥(]\s?$|[\d²³¹⁰⁴-⁹)\]]$/
 /** Signs that only a formula has. */
 const formal =
   /[√∛π∞∅ℝℤ²³¹⁰⁴-⁹ⁿ₀-₉°∪∩∈≤≥≠<>^×·÷±|!]|\d[a-zα-ω]|[a-zα-ω][ ]?[-+−*/=]|[-+−*/=][ ]?[a-zα-ω]|\d ?: ?\d|\d \d+\/\d|≈|[½⅓¼⅔¾⅕-⅞]|[)\]]\s?[-+*/]|\b(?:ln|log|sin|cos|tan|sqrt|exp)\b|[([{][^()[\]{}]+,[^()[\]{}]+[)\]}]/iu

@@ -32,6 +32,10 @@ const idle = [
   ),
 ]
 
+/** What a bracket behind an answer tells of something else: `(the antiderivative being x³)`. */
+const bracketed =
+  /\s\((?!\s*(?:or|not|i\.?e|that\s+is|about|approx|roughly|around|circa|ca\.|in\s+decimal|or\s+so)\b|\s*[≈~=\d$\\-])(?=[^()]*\p{L}{3,}\s)(?![^()]*\b(?:answer|value|result|correct|right|true|actual\w*|real\w*|wrong|instead|should|maybe|perhaps|possibly|or|not|but|if|unless|also|too|guess\w*|mistake\w*|error\w*|equals?|either|both)\b)((?:[^()\n]|\([^()\n]{0,40}\)){4,160})\)(?=\s*(?:[.;,]|\n|$))/giu
+
 const rejected = String.raw`(?:an?\s+)?(?:extraneous|spurious|rejected|excluded|discarded|dismissed|invalid|inadmissible|impossible|negative|not\s+(?:valid|allowed|possible|admissible|a\s+(?:solution|root)|in\s+the\s+domain|positive)|no\s+(?:solution|root))`
 const noun = String.raw`(?:(?:the|other|second|first|negative|root|solution|value|candidate|case|possibility)\s+){0,4}`
 /** Other values that a remark says are not the answer. The value stands in the first group that matched. */
@@ -73,7 +77,11 @@ export function withoutIdleRemarks(text: string): string {
     kept = kept.replace(pattern, (all, at: number, whole: string) =>
       isAfterFormula(whole, at) ? closingOf(all) : all,
     )
-  return kept
+  return kept.includes('(')
+    ? kept.replace(bracketed, (all, _: string, at: number, whole: string) =>
+        isAfterFormula(whole, at) ? '' : all,
+      )
+    : kept
 }
 
 /** A remark in brackets takes both of them along. */
@@ -95,15 +103,20 @@ const approximate = new RegExp(
   'iu',
 )
 
+/** A unit between a value and its approximation: `$49\\pi$ square units, approximately $153.94$`. */
+const unitAtEnd =
+  /(?<=[\d$)}π²³])(?:\s|~|\\,)?(?:(?:square|cubic|sq\.?)\s)?(?:\\text\s?\{\s?[^{}]{1,20}\}|units?|[a-z]{1,3}|met(?:er|re)s|centimet(?:er|re)s|kilomet(?:er|re)s|inches|feet|yards|miles|lit(?:er|re)s|degrees|radians|seconds|minutes|hours|days)(?:\s(?:squared|cubed)|\$?\^\{?[23]\}?\$?|[²³])?$/
+
 /** A text whose value with its approximation behind it is one relation: `$25\pi$ (about 78.5)` as `$25\pi \approx 78.5$`. */
 function approximated(text: string): string {
   const found = approximate.exec(text)
   if (found === null) return text
   const [all, value = ''] = found
-  const before = text.slice(0, found.index)
+  const [unit = ''] = unitAtEnd.exec(text.slice(0, found.index)) ?? []
+  const before = text.slice(0, found.index - unit.length)
   const exact = formulaAtEnd(before)
   if (exact === null || !rounds(exact.text, value)) return text
-  const after = text.slice(found.index + all.length)
+  const after = `${unit}${text.slice(found.index + all.length)}`
   const close = all.endsWith(')') && !all.includes('(') ? ')' : ''
   return exact.close === ''
     ? `${before} ≈ ${value}${close}${after}`

@@ -1,4 +1,4 @@
-import { withoutHypotheses } from '../answer/asides.ts'
+import { withoutBrackets, withoutHypotheses } from '../answer/asides.ts'
 import { leadsOn, objectionAround } from '../answer/final-answer.ts'
 import { isDisowned, leadIn, leadWithin } from '../answer/lead-in.ts'
 import { legible } from '../answer/legible.ts'
@@ -17,6 +17,7 @@ import {
   namesAnother,
 } from './around.ts'
 import { type BoxedAnswer, lastBoxes } from './boxes.ts'
+import { countedAtEnd } from './counted.ts'
 import { lastExpression } from './last-expression.ts'
 import { asList, isTakenBackIn, withoutNotes, withoutRemarksAtEnd } from './notes.ts'
 import { readAnswer } from './read-answer.ts'
@@ -322,8 +323,10 @@ function unmarked(text: string, question: string): Statement | null {
     return { words, expression: whole }
   const relation = whole === null ? lastRelation(trimmed) : null
   if (relation !== null) return { words, expression: relation }
-  const { body, notes } = withoutNotes(withoutHypotheses(trimmed.slice(-longestResponse), question).trimEnd())
-  const last = whole ?? lastExpression(withoutRemarksAtEnd(body))
+  const { body, notes } = withoutNotes(
+    withoutHypotheses(withoutBrackets(trimmed.slice(-longestResponse)), question).trimEnd(),
+  )
+  const last = whole ?? countedAtEnd(body, question) ?? lastExpression(withoutRemarksAtEnd(body))
   if (last !== null && notes !== '' && isTakenBackIn(notes, last)) return null
   if (notes !== '' && last !== null) return { words, expression: last }
   return { words, expression: (inProse(withoutRemarksAtEnd(body), last, question) ?? last) || null }
