@@ -1,9 +1,10 @@
 import { isWithdrawn } from './answer/withdrawal.ts'
-import { isHedged } from './answer/wording.ts'
+import { isHedged, isMocked } from './answer/wording.ts'
 import { swapsRoles } from './answer-clause.ts'
 import { bestAssignment } from './assignment.ts'
 import { isBlank, undecorated } from './characters.ts'
 import { countedWords } from './number-words.ts'
+import { committedTexts } from './qa-committed.ts'
 import { commitsToTarget, exactSearchNormal, isSearchTarget } from './search-answer.ts'
 import { commonSubsequence, overlapOf } from './similarity.ts'
 import { unspaced } from './words.ts'
@@ -47,23 +48,35 @@ const months = new Set(
 const denial = /[~<>]|!(?=\s?[\p{L}\p{N}=])/u
 /** These have no parts. */
 const wholeOnly = /^\s*(?:yes|no|true|false)\W*$/i
+/** Pictures say nothing, unless an alias has one. Those of denial and doubt are read as words. */
+const pictures = String.raw`(?![❌✗✘✖🚫⛔❎👎🤷❓❔🤔🤞🎲#*0-9©®™])\p{Extended_Pictographic}[\ufe0e\ufe0f\u200d\u{1f3fb}-\u{1f3ff}]*|\p{Regional_Indicator}{2}|[☿♀♁♂♃-♇]\ufe0f?`
+const pictographs = new RegExp(pictures, 'gu')
+const pictograph = new RegExp(pictures, 'u')
 const alternatives = /(?<![\p{L}\p{N}])(?:or|nor|either|oder|ou)(?![\p{L}\p{N}])|[/|;\n]|或/iu
 
 /**
  * How well an answer names one of the aliases. An answer that says nothing but an alias, or commits to it in a sentence,
  * is worth 1. Any other is worth the F1 of its words in their order, but never more than its precision: with k answers
  * of equal chance, naming them all earns no more than naming one. Another number, a denial, a doubt or a choice is worth 0.
- * Linear in the answer, times the length of the aliases.
+ * Linear in the answer, times the length of the aliases. `isItem`: the answer is one of a list, and announces nothing.
  */
-export function spanScore(answer: string, aliases: readonly string[], question: string): QaScore {
+export function spanScore(
+  sent: string,
+  aliases: readonly string[],
+  question: string,
+  isItem = false,
+): QaScore {
+  const answer = aliases.some((alias) => pictograph.test(alias)) ? sent : sent.replace(pictographs, '')
   const exact = isSearchTarget(answer, aliases)
   if (exact || commitsToTarget(answer, aliases, question)) return { exact, f1: 1 }
-  const end = committedAtEnd(answer) ?? yesOrNo(answer, aliases)
-  if (end !== null && commitsToTarget(end, aliases, question)) return { exact, f1: 1 }
+  const reason = yesOrNo(answer, aliases)
+  const texts = reason !== null ? [reason] : isItem ? [] : committedTexts(answer, question)
+  if (texts.some((text) => commitsToTarget(text, aliases, question))) return { exact, f1: 1 }
   if (swapsRoles(answer, aliases, question)) return { exact, f1: 0, reason: 'unequal' }
   const said = undecorated(answer)
   const holds = (pattern: (text: string) => boolean): boolean => pattern(said) && !aliases.some(pattern)
-  if (holds((text) => isHedged(text) || denial.test(text))) return { exact, f1: 0, reason: 'hedged' }
+  if (holds((text) => isHedged(text) || isMocked(text) || denial.test(text)))
+    return { exact, f1: 0, reason: 'hedged' }
   if (holds((text) => alternatives.test(text))) return { exact, f1: 0, reason: 'several_answers' }
   if (aliases.every((alias) => wholeOnly.test(alias))) return { exact, f1: 0, reason: 'unequal' }
   const given = tokensOf(said)
@@ -71,25 +84,6 @@ export function spanScore(answer: string, aliases: readonly string[], question: 
   const f1 = Math.max(...scores.map((score) => score ?? 0))
   if (f1 > 0) return f1 === 1 ? { exact, f1 } : { exact, f1, reason: 'partial' }
   return { exact, f1, reason: scores.includes(null) ? 'other_number' : 'unequal' }
-}
-
-const announcedAtEnd =
-  /^(?:final\s+)?answer\s*:\s*|^(?:so|thus|hence|therefore),?\s+the\s+(?:final\s+)?answer\s+is:?\s+/i
-const fenced = /^```[\w-]*\n([^`]{1,1000})\n```$/
-const keyed =
-  /^\{\s*"(?:final_?)?answer"\s*:\s*("(?:[^"\\\\]|\\\\.){0,1000}"|\[[^\]]{0,1000}\]|-?[\d.]{1,40}|true|false)\s*\}$/i
-
-/** The answer that the last sentence or line of a longer text announces, or that an object or a block of code holds. */
-function committedAtEnd(answer: string): string | null {
-  const plain = answer.trim()
-  const block = fenced.exec(plain)?.[1]
-  if (block !== undefined) return block
-  const value = keyed.exec(plain)?.[1]
-  if (value !== undefined) return value.replace(/^"|"$/g, '')
-  const line = undecorated(plain.slice(plain.lastIndexOf('\n') + 1))
-  const sentence = line.slice(Math.max(0, line.search(/(?<=[.!?]\s)[^.!?]*[.!?]?$/)))
-  const stated = sentence.replace(announcedAtEnd, '')
-  return stated === sentence ? null : stated
 }
 
 /** `No.` before a sentence that gives the reason. null: nothing of the kind. */
@@ -161,7 +155,7 @@ const tooLong: QaScore = { exact: false, f1: 0 }
 function assigned(items: readonly string[], spans: Spans, question: string): QaScore {
   const longest = 500 + 10 * Math.max(...spans.flat().map(({ length }) => length))
   const scores = spans.map((aliases) =>
-    items.map((item) => (item.length > longest ? tooLong : spanScore(item, aliases, question))),
+    items.map((item) => (item.length > longest ? tooLong : spanScore(item, aliases, question, true))),
   )
   const pairs = bestAssignment(scores.map((row) => row.map(({ f1 }) => f1)))
   const chosen = pairs.map(([span, item]) => scores[span]?.[item])

@@ -238,11 +238,17 @@ const withoutTargets = (text: string, targets: readonly string[]): string =>
 const byLength = (forms: readonly (readonly string[])[]): readonly (readonly string[])[] =>
   forms.length < 2 ? forms : [...forms].sort((a, b) => b.length - a.length)
 
+/** The question itself, without a passage before it, whose words name other answers, too. */
+const askedIn = (question: string): string =>
+  /(?:^|\n)\W*(?:question|q|frage|pregunta|domanda|pergunta|вопрос|问题|質問)\s*[:：]([^\n]*\S[\s\S]*)$/iu.exec(
+    question,
+  )?.[1] ?? question
+
 /** Which words besides the idle ones may stand beside the target: those of the question, and those around yes or no. */
 function knownWords(targets: readonly string[], question: string, isNo: boolean) {
   const isAffirmed = targets.some((target) => /^(?:yes|no)$/i.test(target.trim()))
   const offersChoice = /(?<![\p{L}])or(?![\p{L}])/iu.test(question)
-  const asked = new Set(offersChoice ? [] : tokensOf(exactSearchNormal(question)).map(stemOf))
+  const asked = new Set(offersChoice ? [] : tokensOf(exactSearchNormal(askedIn(question))).map(stemOf))
   return (word: string, isBehind: boolean): boolean =>
     (asked.has(stemOf(word)) && !isHedged(word)) ||
     (isAffirmed && (affirming.has(word) || (isNo && isBehind && denyingNo.has(word))))

@@ -344,13 +344,15 @@ function contradiction<V>(
   for (let at = last; at > 0; at--) {
     const [before, next] = [places[at - 1] as Place, places[at] as Place]
     const between = text.slice(before.end, next.start)
-    const own = before.isClosed ? '' : before.text.slice(-200)
+    const earlier = readAt(before, kind)
+    // The answer itself leads to no other one.
+    const said = kind.isVerbatim && 'answer' in earlier ? earlier.rest : before.text
+    const own = before.isClosed ? '' : said.slice(-200)
     const words = `${own} ${between.length > 400 ? between.slice(0, 400) : between}`.replace(announcing, '')
     // A wrong answer that is called wrong contradicts nothing.
     const announced = text.slice(before.start, before.from)
     if (leadIn(text.slice(Math.max(0, before.start - 400), before.start), announced) === 'denied') continue
     if (attributing.test(between.slice(-200))) return 'contradiction'
-    const earlier = readAt(before, kind)
     if ('reason' in earlier && /^no_/.test(earlier.reason)) continue
     if ('answer' in earlier && kind.same(earlier.answer, answer)) {
       if (words !== '') return null

@@ -1,6 +1,5 @@
 import type { Fraction } from '../arithmetic.ts'
 import { countedWords, everyNumberInWords, numberWords } from '../number-words.ts'
-import { proseOf } from './formulas.ts'
 import { undressed } from './legible.ts'
 import { unitName } from './units.ts'
 
@@ -173,6 +172,19 @@ export const isKnownWord = (word: string): boolean =>
   stating.has(word) || leading.has(word) || counting.has(word) || foreign.has(word)
 
 const count = <T>(all: readonly T[], holds: (one: T) => boolean): number => all.filter(holds).length
+
+const formula = /\$[^$]*(?:\$|$)|\\\([\s\S]*?(?:\\\)|$)|\\\[[\s\S]*?(?:\\\]|$)/g
+const command = /\\[A-Za-z]+/g
+/** A variable, a side of a triangle or a function: `xy`, `ABC`, `gcd`. Longer words in a formula were set as text. */
+const shortName = /(?<![\p{L}'’])\p{L}{1,3}(?![\p{L}'’])/gu
+
+/** A sentence without the commands of LaTeX and the names in its formulas, which are no words. At most quadratic: for a sentence. */
+function proseOf(sentence: string): string {
+  if (!/[\\$]/.test(sentence)) return sentence
+  return sentence
+    .replace(formula, (inner) => inner.replace(command, ' ').replace(shortName, ' '))
+    .replace(command, ' ')
+}
 
 /** Words that only English has. */
 const englishWords =

@@ -18,6 +18,9 @@ const noun = /^\s(?:(?:other|remaining|more|full|whole|extra|new|such)\s)?(\p{L}
 const noNoun =
   /^(?:and|are|was|were|is|has|have|had|will|would|more|less|fewer|too|also|for|per|from|out|the|that|this|than|then|with|left|total|times|each|again|instead|which|who)$/i
 
+/** Whether a remark offers another answer, or takes one back. */
+export const isOffer = (remark: string): boolean => offering.test(remark)
+
 /** The text behind a number without a remark on other things. Linear. */
 export function withoutOtherThings(rest: string, question: string): string {
   if (!/[([]|\s(?:and|plus|with|while|whereas|leaving|y|und|et|e)\s/.test(rest.slice(0, 120))) return rest

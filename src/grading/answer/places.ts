@@ -133,14 +133,19 @@ function phrases(text: string, places: readonly Place[]): Place[] {
   }
   const outer: Place[] = []
   for (const place of found.slice(-mostPlaces)) {
-    // A second announcement in one line ends the first.
+    // A second announcement in one line ends the first: "Final answer: The answer is 42."
     const before = outer.at(-1)
-    if (before && before.end > place.start)
-      outer[outer.length - 1] = { ...before, end: place.start, text: text.slice(before.from, place.start) }
+    if (before && before.end > place.start) {
+      const inner = text.slice(before.from, place.start)
+      if (nothingSaid.test(inner)) outer.pop()
+      else outer[outer.length - 1] = { ...before, end: place.start, text: inner }
+    }
     outer.push(place)
   }
   return outer
 }
+
+const nothingSaid = /^[\s*_:]*(?:(?:so|thus|therefore|hence|the|my|our|final|correct)[\s,:]*)*$/i
 
 /** `So the answer is correct.` announces nothing. */
 const confirming =
