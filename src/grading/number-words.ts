@@ -108,6 +108,6 @@ function countOf(words: readonly string[], name: string): bigint | null {
 const counted = numberWords.filter((word) => word !== 'and').join('|')
 /** Numbers in words, apart from `one`, which is mostly a pronoun. */
 export const everyNumberInWords = new RegExp(
-  `(?<![A-Za-z-])(?:(?!one(?![A-Za-z-]))(?:${counted})(?:[\\s-]+(?:and\\s+)?(?:${counted}))*(?:[\\s-]+(?:and\\s+an?\\s+)?(?:${fractionWords}))?|one[\\s-](?:${fractionWords}))(?![A-Za-z])`,
+  `(?<![A-Za-z-])(?:(?!one(?![A-Za-z-])(?!\\s(?:hundred|thousand|million|billion)))(?:${counted})(?:[\\s-]+(?:and\\s+)?(?:${counted}))*(?:[\\s-]+(?:and\\s+an?\\s+)?(?:${fractionWords}))?|one[\\s-](?:${fractionWords}))(?![A-Za-z])`,
   'gi',
 )

@@ -1,5 +1,5 @@
 import { nameOf } from './known-words.ts'
-import { areSame, type Unit, unitsOf } from './units.ts'
+import { areSame, askedUnits, type Unit, unitsOf } from './units.ts'
 
 const percents = new Set(['%', 'percent', 'percentage', 'pct'])
 const ofShares =
@@ -13,7 +13,12 @@ const words = /[\p{L}]+|[$¢€£₹¥°]/gu
 export function isForeignUnit(unit: string | undefined, question: string): boolean {
   if (unit === undefined || question === '') return false
   const own = unit.toLowerCase()
-  if (percents.has(own)) return !ofShares.test(question)
+  if (percents.has(own)) {
+    // "A 15% discount ... the price in dollars" asks for no share.
+    const topic = /[^.!?]*\?(?![\s\S]*\?)/.exec(question)?.[0] ?? question
+    const isOfThings = namesAsked(question).size > 0 || askedUnits(question).length > 0
+    return !ofShares.test(isOfThings ? topic : question)
+  }
   // "in" is mostly no unit, nor "m" behind a number in money.
   const found = own === 'in' ? [] : unitsOf(own).filter(({ kind }) => kind !== 'time')
   if (found.length === 0) return false

@@ -6,7 +6,7 @@ import type { AnswerKind, Reading } from './final-answer.ts'
 import { leadIn, leadWithin } from './lead-in.ts'
 import { legible, undressed } from './legible.ts'
 import { withoutOtherThings } from './other-things.ts'
-import { askedUnits, unitsOf, withoutRestatement } from './units.ts'
+import { unitsOf, withoutRestatement } from './units.ts'
 import { saysUnsolvable } from './withdrawal.ts'
 import type { Objection } from './wording.ts'
 
@@ -78,7 +78,7 @@ export const numberKind: AnswerKind<WholeNumber> = {
 export function ownRest(rest: string, { value, unit }: WholeNumber, question: string): string {
   const size = Number(value.numerator) / Number(value.denominator)
   const units = unit === undefined ? [] : unitsOf(unit.toLowerCase())
-  return withoutOtherThings(withoutRestatement(rest, size, units, askedUnits(question)), question)
+  return withoutOtherThings(withoutRestatement(rest, size, units, question), question)
 }
 
 const hundred: Fraction = { numerator: 100n, denominator: 1n }

@@ -91,7 +91,7 @@ const plainText = (text: string): string =>
 
 const toText =
   /^(?:\s?[*_]{0,3}[([]\s?|[\s*_)\]}.:,;=—–→-]{0,12})(?:(?:i\.?e\.?|which\s+is|that\s+is|namely|is)[\s,:]{1,3})?(?:(?:the|an?)\s)?/i
-const endOfText = /^[\s*_"'”’»)\]}]*(?:$|[.,;:!?。、，！\n]|(?:or|and)\b|です|だ(?![\p{L}])|$)/iu
+const endOfText = /^[\s*_"'”’»}]*(?:[)\]]|$|[.,;:!?。、，！\n]|(?:or|and)\b|です|だ(?![\p{L}]))/iu
 const quotes = /^[\s"'“‘«„「*_]+/
 /** What a text that stands for a choice may end with. */
 const breakAfter = /[.,;:!?()[\]\n"“”»—–]|\s-\s/
@@ -204,7 +204,7 @@ const behindNoun = new RegExp(
   'u',
 )
 const behindCopula =
-  /(?<!\p{L})(?:is|be|are|ist|es|est|è|é|wäre|also|daher|so|thus|hence|therefore|somit|donc|la|le|el|die|correcta|richtig|korrekt|[A-Za-z]{0,9}:)(?:\s+(?:la|le|el|die|a))?\s?[*_(["']{0,3}$/iu
+  /(?<!\p{L})(?:choose|pick|select|mark|with|wähle|elijo|choisis|is|be|are|ist|es|est|è|é|wäre|also|daher|so|thus|hence|therefore|somit|donc|la|le|el|die|correcta|richtig|korrekt|[A-Za-z]{0,9}:)(?:\s+(?:la|le|el|die|a))?\s?[*_(["']{0,3}$/iu
 const begins = /(?:^|[.!?\n]\s{0,4})(?:(?:La|Die|Le|El)\s)?[*_]{0,2}$/u
 const endsClause =
   /^[*_)\]"']{0,3}(?:[.,;:!]|\s*$|\s*\n|\s(?:because|since|as|ist|es|est|is|è|denn|weil|porque|car|parce)(?!\p{L}))/u

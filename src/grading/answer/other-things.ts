@@ -9,6 +9,9 @@ import { nameOf } from './known-words.ts'
 const bracket = /^([^()[\]\n.!?;]{0,60}?)\s?[*_]{0,2}[([]([^()[\]\n]{3,200})[)\]][*_]{0,2}/
 const clause =
   /^((?:[\s*_]{0,4}\p{L}+){1,3})[*_]{0,2},?\s(?:and|plus|with|while|whereas|leaving|which\s+leaves|y|und|et|e)\s([^.!?;\n]{3,120})(?=[.!?;]?\s*(?:$|\n|[.!?;]\s))/iu
+/** How far another value is from the number: `, $8.60 less than the list price`. */
+const compared =
+  /,\s[$€£]?\d[\d.,]*\d?%?\s(?:\p{L}+\s)?(?:less|more|fewer|cheaper|longer|shorter|higher|lower|larger|smaller)\s+than\b[^.;\n]{0,100}/iu
 const offering =
   /\b(?:or|maybe|perhaps|possibly|probably|alternatively|either|actually|no|not|never|wait|sorry|correct\w*|should|mean[ts]?|rather|but|instead|if|unless|answers?|results?|right|true|truth|real|wrong|guess\w*|also|too|another|again|oder|vielleicht|ou|peut-être|o|u|quizás?)\b|[?≠<>]/i
 const number = /(?<![\p{L}\d.,])[$€£]?\d[\d.,]*/gu
@@ -21,17 +24,20 @@ const noNoun =
 /** Whether a remark offers another answer, or takes one back. */
 export const isOffer = (remark: string): boolean => offering.test(remark)
 
+const reach = 300
+
 /** The text behind a number without a remark on other things. Linear. */
-export function withoutOtherThings(rest: string, question: string): string {
+export function withoutOtherThings(whole: string, question: string): string {
+  const start = whole.slice(0, reach)
+  const rest = start.includes(' than ') ? start.replace(compared, '') + whole.slice(reach) : whole
   if (!/[([]|\s(?:and|plus|with|while|whereas|leaving|y|und|et|e)\s/.test(rest.slice(0, 120))) return rest
   const asked = question === '' ? new Set<string>() : namesAsked(question)
-  const [remark = '', before = '', inner = ''] = bracket.exec(rest.slice(0, 300)) ?? []
+  const near = rest.slice(0, reach)
+  const [remark = '', before = '', inner = ''] = bracket.exec(near) ?? []
   if (remark !== '' && tellsOfOthers(inner, before, asked)) return `${before}${rest.slice(remark.length)}`
-  const [all = '', counted = '', other = ''] = clause.exec(rest.slice(0, 300)) ?? []
+  const [all = '', counted = '', other = ''] = clause.exec(near) ?? []
   const isAsked = wordsOf(counted).some((word) => asked.has(word))
-  return all !== '' && isAsked && tellsOfOthers(other, counted, asked)
-    ? `${counted}${rest.slice(all.length)}`
-    : rest
+  return isAsked && tellsOfOthers(other, counted, asked) ? `${counted}${rest.slice(all.length)}` : rest
 }
 
 function tellsOfOthers(text: string, counted: string, asked: ReadonlySet<string>): boolean {

@@ -24,6 +24,10 @@ export class Question {
     return /\b(?:what|which|how\s+many)\s+(?:percent|percentage)|\bpercentage\b[^?]{0,80}\?/i.test(this.text)
   }
 
+  get compares(): boolean {
+    return /\b(?:more|less|fewer|than|differ\w*|cheaper|longer|save\w*|discount)\b/i.test(this.text)
+  }
+
   get wantsRounded(): boolean {
     return /\bround|\bdecimal|\bnearest\b|\bplaces\b/i.test(this.text)
   }

@@ -165,23 +165,24 @@ function quantityAt(text: string) {
 }
 
 const introduced =
-  /(?:\s?[([–—]\s?|,\s|\s)(?:(?:or|and|i\.?e\.?,?|that\s+is,?|which\s+(?:is|equals|makes|comes\s+to)|equivalent\s+to|equivalently,?|also|namely|equals|=|the\s+same\s+as|in\s+other\s+words,?)\s+){0,3}=?\s?((?:exactly|precisely|(?:just\s+|a\s+(?:little|bit)\s+)?(?:over|under)|more\s+than|less\s+than|slightly\s+(?:over|under|more\s+than|less\s+than)|about|approximately|approx\.?|around|roughly|nearly|almost|some|circa|≈|~)\s?){0,2}(?=[$€£]?\d)/giu
+  /(?:\s?[([–—]\s?|,\s|\s)(?:(?:or|and|i\.?e\.?,?|that(?:\s+is|['’]s),?|which\s+(?:is|equals|makes|comes\s+to)|equivalent\s+to|equivalently,?|also|namely|equals|=|the\s+same\s+as|in\s+other\s+words,?)\s+){0,3}=?\s?((?:exactly|precisely|(?:just\s+|a\s+(?:little|bit)\s+)?(?:over|under)|more\s+than|less\s+than|slightly\s+(?:over|under|more\s+than|less\s+than)|about|approximately|approx\.?|around|roughly|nearly|almost|some|circa|≈|~)\s?){0,2}(?=[$€£]?\d)/giu
 const roughly = /\p{L}|[≈~]/u
 const longest = 300
 
 /**
  * The text behind a number without the same quantity in other units: ` hours (3 days and 8 hours)` behind 80. What comes
- * to another value stays, and so does what is in the units that are asked for. `own`: the units of the number, if the text
- * does not name them. Linear.
+ * to another value stays, and so does what is in the units that the question asks for. `own`: the units of the number, if
+ * the text does not name them. Linear.
  */
 export function withoutRestatement(
   rest: string,
   value: number,
   own: readonly Unit[],
-  asked: readonly Unit[],
+  question: string,
 ): string {
   const near = rest.slice(0, longest)
   if (!/\d/.test(near)) return rest
+  const asked = askedUnits(question)
   const named = unitAt(near).units
   const units = named.length > 0 ? named : own.length > 0 ? own : asked
   if (units.length === 0) return rest
@@ -200,7 +201,8 @@ export function withoutRestatement(
     })
     if (!isSame) continue
     const end = start + found.length
-    const close = /[([]/.test(lead) ? (/^[^()[\]]{0,60}?[)\]]/.exec(near.slice(end))?.[0].length ?? 0) : 0
+    const closing = /[([]/.test(lead) ? /^[^()[\]]{0,60}?[)\]]/ : /[—–]/.test(lead) ? /^\s?[—–]/ : null
+    const close = closing?.exec(near.slice(end))?.[0].length ?? 0
     return `${rest.slice(0, index)}${rest.slice(end + close)}`
   }
   return rest
@@ -209,11 +211,17 @@ export function withoutRestatement(
 const askedIn =
   /\bhow\s+(?:many|much)\s+|\b(?:in|en|total|whole|of)\s+|\b(?:wie\s+viele|cuánt[oa]s|combien\s+d['’e]\s?|quant[ei])\s+/giu
 
+/** Answers to one question come together. */
+let latest: { readonly question: string; readonly units: readonly Unit[] } = { question: '', units: [] }
+
 /** The units in which a question asks for its answer. */
 export function askedUnits(question: string): readonly Unit[] {
-  const near = question.slice(-400)
-  const found = Array.from(near.matchAll(askedIn), ({ index, 0: lead }) =>
-    unitAt(near.slice(index + lead.length)),
-  ).filter(({ units, length }) => units.length > 0 && length > 1)
-  return found[0]?.units ?? []
+  if (latest.question !== question) {
+    const near = question.slice(-400)
+    const found = Array.from(near.matchAll(askedIn), ({ index, 0: lead }) =>
+      unitAt(near.slice(index + lead.length)),
+    ).find(({ units, length }) => units.length > 0 && length > 1)
+    latest = { question, units: found?.units ?? [] }
+  }
+  return latest.units
 }

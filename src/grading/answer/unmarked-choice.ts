@@ -46,6 +46,9 @@ const labelled =
 /** A letter in bold, alone or with the text of its choice. */
 const emphasised = /\*\*\s?\(?([A-Z])\)?(?:\s?[.):]\s[^*\n]{1,200}|[.):])?\*\*/g
 const bold = /\*\*([^*\n]{2,200})\*\*/g
+/** A line of a list of choices that is ticked. */
+const tick =
+  /(?<=^|\n)(?:[^\p{L}\p{N}\n✗✘❌✖❎☐]{0,8}(?:[Oo]ption\s)?([A-Z])(?!\p{L})[^\n✗✘❌✖❎☐]{0,200}?[✓✔✅☑]|[^\p{L}\p{N}\n]{0,4}[✓✔✅☑]\ufe0f?[^\p{L}\p{N}\n]{0,4}([A-Z])(?!\p{L}))[^\n]*/gu
 /** Words that name a letter without choosing it. */
 const mentioning =
   /\b(?:consider(?:ing|ed)?|look(?:ing)?\s+at|examin(?:e|ing)|discuss(?:ing)?|start(?:ing|ed)?\s+with|fig(?:ure|\.)?|section|appendix|table|chapter|page|vitamin|hepatitis|type|grade|class|group|student|point|cross\s+out|strike|drop|rule\s+out|avoid)\s+(?:option\s+|choice\s+)?[*_("'$]*$|\b(?:previous|earlier|other|another|next|last)\s+(?:question|problem|task|exercise)\b[^.]{0,40}$/i
@@ -113,6 +116,8 @@ export function unmarkedChoice(
   const { texts } = optionsOf(question)
   const isListed = (letter: string): boolean =>
     labels.includes(letter) && (texts.size < 3 || texts.has(letter))
+  const ticked = onlyTicked(tail, isListed)
+  if (ticked !== null) return judged(tail.slice(ticked.index), 0, ticked.rest, ticked.letter, kind)
   const places = commitments(tail).filter(({ from, letter }) =>
     isListed(letter ?? /[A-Z]/.exec(tail.slice(from, from + 20))?.[0] ?? ''),
   )
@@ -182,6 +187,19 @@ function committed(
     return { reason: 'contradiction' }
   const rest = place.letter === undefined ? reading.rest : place.rest
   return judged(tail, place.from, rest, reading.answer, kind)
+}
+
+/** The one line that a text ticks, if it goes through the choices line by line. */
+function onlyTicked(text: string, isListed: (letter: string) => boolean) {
+  if (!/[✓✔✅☑]/.test(text) || !/[✗✘❌✖❎☐]/.test(text)) return null
+  const found = Array.from(text.matchAll(tick)).filter(({ 1: a, 2: b }) => isListed(a ?? b ?? ''))
+  const [first] = found
+  if (first === undefined || found.length > 1) return null
+  return {
+    index: first.index,
+    letter: first[1] ?? first[2] ?? '',
+    rest: text.slice(first.index + first[0].length),
+  }
 }
 
 /** The one letter that a text sets in bold. null: none, or several. */
@@ -279,7 +297,9 @@ function lastSentence(
     hasForeignWords(said.replace(denied, ' ').replace(lone, ' '), question)
   )
     return { reason: 'no_choice' }
-  const line = tail.slice(tail.lastIndexOf('\n', first.index) + 1, first.index)
+  // "Which is wrong? B"
+  const from = /\?\s*$/.test(tail.slice(0, start)) ? tail.lastIndexOf('\n', first.index) + 1 : start
+  const line = tail.slice(from, first.index)
   const within = leadWithin(line.replace(denied, ' '))
   if (within !== null) return { reason: within }
   const reading = kind.read(tail.slice(first.index).split('\n', 1)[0] ?? '', false)

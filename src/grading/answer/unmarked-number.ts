@@ -207,7 +207,7 @@ function withoutOtherParts(sentence: string, asked: Question): string {
       (otherPart.test(after) ||
         (asked.has(others[0] ?? '') && (/^(?:and|but)\s/i.test(after) || /;/.test(sign))) ||
         ((/^(?:while|whereas)\s/i.test(after) || /;/.test(sign)) && asked.wordsIn(before) > 1))
-    if (isRejected || isElse) return before
+    if (isRejected || isElse || isCheck(clause)) return before
   }
   return sentence
 }
@@ -246,6 +246,10 @@ const ofWhole =
 const beside =
   /\b(?:instead\s+of|(?:down|up)\s+from|rather\s+than|compared\s+(?:to|with))\s+(?:\p{L}+\s+)?\$?$/iu
 const again = /[,;(–—]\s*(?:or|that\s+is|i\.?e\.?,?|which\s+(?:is|equals)|equivalent\s+to)\s*$/i
+
+/** A number that only says how far another one is from it. */
+const compared =
+  /^%?\s(?:\p{L}+\s)?(?:less|more|fewer|cheaper|longer|shorter|higher|lower|above|below)\s+(?:than\s)?(?:the|last|before|what|his|her|their|its|it|that|list|original|usual)\b/iu
 
 const clauses = /[,;]\s|\b(?:and|so|then|thus)\s|[⇒→]/g
 /** What gives a reason or tells more of what an earlier number counts. */
@@ -303,10 +307,12 @@ function isBeside(
   if (
     open > (numbers[0]?.index ?? 0) &&
     !/[)\]]/.test(sentence.slice(open, number.index)) &&
-    /[\p{L}\d%°*_)]\s$/u.test(sentence.slice(0, open))
+    /(?:[\p{L}\d%°*_)✓✔✅☑]|\ufe0f)\s$/u.test(sentence.slice(0, open))
   )
     return true
   if (/^[\s*_]*[-+×*/÷^=]/.test(gap)) return false
+  // "$71.40, $8.60 less than the list price"
+  if (compared.test(sentence.slice(number.index + number[0].length)) && !asked.compares) return true
   if (beside.test(gap)) return true
   const before = numberKind.read(sentence.slice(earlier.index), false)
   if (again.test(gap) && asked.wantsPercent && !isPercent(sentence, earlier) && isPercent(sentence, number))

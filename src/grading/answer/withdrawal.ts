@@ -142,6 +142,7 @@ export function isWithdrawn(following: string, another: Another): boolean {
       isTakenBack(sentence.slice(0, longestSentence), read[at - 1] ?? '', another),
     ) ||
     goesOn(read, another) ||
+    corrects(read, another) ||
     endsElsewhere(read, another)
   )
 }
@@ -192,6 +193,26 @@ function endsElsewhere(sentences: readonly string[], another: Another): boolean 
     return false
   }
   return false
+}
+
+const correcting = /^\W*(?:actually|wait|no|hmm+|oops|sorry|hold\s+on)\b[\s,.:!—–-]/i
+
+/** Whether a sentence that corrects ends with another value, and the answer does not follow: `Actually 20 - 13 = 7.` */
+function corrects(sentences: readonly string[], another: Another): boolean {
+  const at = sentences.findLastIndex((sentence) => correcting.test(sentence.slice(0, 20)))
+  const sentence = (sentences[at] ?? '').slice(0, longestSentence)
+  const found = Array.from(sentence.matchAll(values), ({ index }) =>
+    another(sentence.slice(index, index + 60)),
+  )
+  if (found.at(-1) !== 'other' || found.includes('same') || !/[=≈→]\s*\S+\W*$|\bso\s+\S+\W*$/.test(sentence))
+    return false
+  return !sentences
+    .slice(at, at + 100)
+    .some((one) =>
+      Array.from(one.slice(0, longestSentence).matchAll(values)).some(
+        ({ index }) => another(one.slice(index, index + 60)) === 'same',
+      ),
+    )
 }
 
 /** Whether a step after the answer leads to another value, and nothing after it back to the answer. */

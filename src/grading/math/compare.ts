@@ -132,7 +132,7 @@ class Comparer {
         namesOne(answer) ||
         gold.items.some(assigned) === answer.items.some(assigned)
       )
-        return this.unordered(gold.items, answer.items)
+        return this.unordered(gold.items, answer.items) ?? this.numbered(gold, answer)
       return this.ordered(values(gold.items), values(answer.items)) ?? this.alone(gold, answer)
     }
     const [list, other] = gold.kind === 'list' ? [gold, answer] : [answer as Of<'list'>, gold]
@@ -150,6 +150,14 @@ class Comparer {
       return this.ordered(items(gold), list === answer ? inOrder(list) : items(answer))
     }
     return this.alone(gold, answer)
+  }
+
+  /** `x_1 = 2, x_2 = 3` for the values 2 and 3 of x. */
+  private numbered(gold: Of<'list'>, answer: Of<'list'>): Decision | null {
+    const [want, have] = [soleName(gold), soleName(answer)]
+    if (want === null || want !== have) return null
+    const valuesOf = ({ items }: Of<'list'>) => items.map((item) => assigned(item) ?? item)
+    return this.unordered(valuesOf(gold), valuesOf(answer))
   }
 
   /** A list of identical items equals that item. */
@@ -228,12 +236,16 @@ class Comparer {
 }
 
 /** `x = 1 or x = 2`, `x_1 = 1, x_2 = 2`: several values of one name. */
-function namesOne({ items }: Of<'list'>): boolean {
+const namesOne = (list: Of<'list'>): boolean => soleName(list) !== null
+
+/** The one name, without its numbers, that all items of a list are values of. null: they have several, or none. */
+function soleName({ items }: Of<'list'>): string | null {
   const names = items.map((item) => {
     const name = item.kind === 'relation' && assigned(item) ? item.sides[0] : undefined
     return name?.kind === 'symbol' ? name.name.replace(/_\d+$/, '') : null
   })
-  return names.length > 1 && names[0] !== null && new Set(names).size === 1
+  const [first = null] = names
+  return names.length > 1 && new Set(names).size === 1 ? first : null
 }
 
 /** The value of `m + n = 42`: a sum of unknowns is a name for it. */
