@@ -216,9 +216,19 @@ function statesTarget(answer: string, targets: readonly string[], question: stri
     !isHedged(sentence) &&
     !isDeniedIn(answer) &&
     !/[,:;.!](?=\s*\S)/.test(withoutTargets(plain, targets).replace(pointsInWords, '')) &&
-    !(claims.test(sentence) && !/(?<![\p{L}])(?:who|which|that)(?![\p{L}])/u.test(sentence)) &&
+    !(
+      claims.test(sentence) &&
+      !/(?<![\p{L}])(?:who|which|that)(?![\p{L}])/u.test(sentence) &&
+      !isPassive(sentence, given[first - 1] ?? '')
+    ) &&
     !/(?<![\p{L}])(?:or|and|nor)(?![\p{L}])/iu.test(sentence)
   )
+}
+
+/** Whether a sentence says by whom something was made: `the novella was written by`. */
+const isPassive = (sentence: string, before: string): boolean => {
+  const [, verb = ''] = /(?<!\p{L})(?:is|are|was|were)\s(\p{L}+)$/u.exec(sentence) ?? []
+  return before === 'by' && verb !== '' && idle.has(verb)
 }
 
 /** Whether an answer begins with a word of the question that is no word of every sentence: `Bulgaria lies on`. */

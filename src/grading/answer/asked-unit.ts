@@ -72,6 +72,9 @@ const noThing =
 const several = /^(?:\p{L}+\s+){0,3}?(?:\p{L}*[^s\s]s|men|women|people|children|feet|fish|sheep)(?![\p{L}])/u
 const askedThing =
   /\bhow\s+(?:many|much)\s+((?:(?!\b(?:does|do|did|are|is|was|were|will|would|can|could|has|have|had|should|must|in|for|over|after|during|if|when|per|on|by|at|to|from)\b)[^?.!]){0,80})/g
+/** The same in other languages, whose questions name it in one or two words. */
+const askedElsewhere =
+  /(?<!\p{L})(?:wie\s+viele?|cuánt[oa]s?|combien\s+(?:de\s+|d['’])|quant[iea]|quantos?|сколько)\s*(\p{L}{3,})/giu
 const given =
   /(?:\d|(?<![\p{L}])(?:two|three|four|five|six|seven|eight|nine|ten|twelve))\s+(?:\p{L}+\s+)?(\p{L}{2,})/gu
 
@@ -92,6 +95,7 @@ function countsOf(question: string): Counts {
   if (latest?.question === question) return latest
   const near = question.slice(-4000)
   const phrases = Array.from(near.matchAll(askedThing), ([, phrase = '']) => phrase)
+  const elsewhere = Array.from(near.matchAll(askedElsewhere), ([, thing = '']) => thing.toLowerCase())
   const names = (texts: readonly string[]): ReadonlySet<string> =>
     new Set(texts.flatMap((text) => text.match(words) ?? []).map(nameOf))
   const units = phrases.map((phrase) =>
@@ -99,7 +103,10 @@ function countsOf(question: string): Counts {
   )
   latest = {
     question,
-    wanted: phrases.some((phrase, at) => several.test(phrase) || units[at]?.length) ? names(phrases) : null,
+    wanted:
+      elsewhere.length > 0 || phrases.some((phrase, at) => several.test(phrase) || units[at]?.length)
+        ? names([...phrases, ...elsewhere])
+        : null,
     units: units.flat(),
     given: names(Array.from(near.matchAll(given), ([all]) => all)),
   }

@@ -10,7 +10,7 @@ import { unmarkedChoice } from './unmarked-choice.ts'
 export type StatedChoice = { readonly choice: string } | { readonly reason: string }
 
 const opened = `[\\s*_"'\`“‘(\\[$]*`
-const introduced = `(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|(?:clearly|definitely|obviously|certainly|therefore|thus|indeed|simply)|it\\s+is|it['’]s|(?:(?:la|le|el|die|a)\\s+)?(?:opci[oó]n|option|opzione|opção|letra|lettre|lettera|alternativa|antwort)|l['’]option|la|le|el|必是|应该?是|是|为|选项?)?`
+const introduced = `(?:(?:donc|quindi|pues|also|luego|entonces|portanto)\\s+)?(?:(?:the\\s+)?(?:(?:final|correct|right|best)\\s+)?(?:answer|option|choice|letter)(?:\\s+is)?\\s*:?|(?:clearly|definitely|obviously|certainly|therefore|thus|indeed|simply)|it\\s+is|it['’]s|(?:(?:la|le|el|die|a)\\s+)?(?:opci[oó]n|option|opzione|opção|letra|lettre|lettera|alternativa|antwort)|l['’]option|la|le|el|必是|应该?是|是|为|选项?)?`
 const sole = new RegExp(
   `^${opened}${introduced}${opened}(?:([A-Z])(?![\\p{L}\\p{M}\\p{N}\\p{Sm}'’_-])|([A-Z])(?=[\\u3040-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7af])|(?<=[(\\[{]\\s?)([a-z])(?=[)\\]}]))`,
   'iu',

@@ -26,9 +26,13 @@ const firstNumber = new RegExp(plainNumber, 'u')
  * Where the last side of an equation starts. 0: no equation. null: the equation is false, or restates a
  * question: a side has a letter beside its numbers, and no name before it or calculation behind it says of what.
  *
- * `worthOf`: the value of a side that is no calculation.
+ * `worthOf`: the value of a side that is no calculation. `known`: the values of unknowns that the text has found before.
  */
-export function equationBefore(clause: string, worthOf: (side: string) => Fraction | null): number | null {
+export function equationBefore(
+  clause: string,
+  worthOf: (side: string) => Fraction | null,
+  known: ReadonlyMap<string, string> = new Map(),
+): number | null {
   const start = /^[\s#>*-]+(?=\d)/.exec(clause)?.[0].length ?? 0
   const shown = masked(clause.slice(start))
   if (!equality.test(shown)) return 0
@@ -37,7 +41,7 @@ export function equationBefore(clause: string, worthOf: (side: string) => Fracti
   if (!firstNumber.test(last) || /[<>≤≥≠!]|[~¬≅]\s*=/.test(shown.replace(/!\s*$/, ''))) return null
   const value = arithmetic(last) ?? worthOf(last)
   const earlier = sides.slice(0, -1).map((side) => side.replace(leadingWords, ''))
-  const worths = earlier.map((side) => (/\d/.test(side) ? arithmetic(side) : null))
+  const worths = earlier.map((side) => (/\d/.test(side) ? arithmetic(withValues(side, known)) : null))
   const isNamed = !/\d/.test(earlier[0] ?? '') && !operator.test(earlier[0] ?? '')
   const isWorked = worths.some((worth, at) => worth !== null && operator.test(earlier[at] ?? ''))
   for (const [at, side] of earlier.entries()) {
@@ -60,6 +64,14 @@ export function equationBefore(clause: string, worthOf: (side: string) => Fracti
   }
   return clause.length - last.length
 }
+
+/** A side with the values of the unknowns in it. */
+const withValues = (side: string, known: ReadonlyMap<string, string>): string =>
+  known.size === 0
+    ? side
+    : side.replace(/(?<!\p{L})[a-zA-Z](?!\p{L})/gu, (letter) =>
+        known.has(letter) ? `(${known.get(letter)})` : letter,
+      )
 
 /** A clause with letters for what stands in the brackets of a name: it is no side of the equation. */
 const masked = (clause: string): string =>

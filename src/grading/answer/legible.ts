@@ -25,6 +25,8 @@ const beyondAscii = /[^\0-\x7f]/
 
 const asciiForm = (text: string): string =>
   asciiDigits(text)
+    // A comma of thousands has no blank behind it.
+    .replace(/，(?!\d{3}(?!\d))/g, ', ')
     .replace(fullWidth, (sign) => String.fromCharCode(sign.charCodeAt(0) - 0xfee0))
     .replace(/[−‒﹣]/g, '-')
     .replace(/[⁄∕]/g, '/')

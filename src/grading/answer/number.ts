@@ -6,6 +6,7 @@ import type { AnswerKind, Reading } from './final-answer.ts'
 import { leadIn, leadWithin } from './lead-in.ts'
 import { legible, undressed } from './legible.ts'
 import { withoutOtherThings } from './other-things.ts'
+import { withoutRivals } from './subject.ts'
 import { unitsOf, withoutRestatement } from './units.ts'
 import { saysUnsolvable } from './withdrawal.ts'
 import type { Objection } from './wording.ts'
@@ -74,11 +75,30 @@ export const numberKind: AnswerKind<WholeNumber> = {
   },
 }
 
+const again =
+  /^((?:\s?\p{L}+|\s?[%°]){0,4}?)[*_]{0,2}(?:\s?\(|,\s|\s)(?:or|i\.?e\.?,?|that\s+is,?|which\s+(?:is|equals)|equivalently,?|also)\s(?=[-\d$€£])/iu
+
+/** The text behind a number without the same value again: `4.5 cups (or 4 1/2 cups)`. */
+function withoutSame(rest: string, value: Fraction): string {
+  const [lead = '', counted = ''] = again.exec(rest.slice(0, 120)) ?? []
+  if (lead === '') return rest
+  const next = rest.slice(lead.length)
+  const other = mixedPattern.exec(next) ?? numberAtStart.exec(next.replace(/^[$€£]/, ' '))
+  if (other === null || numberKind.another(next, { written: '', value }) !== 'same') return rest
+  // A share in percent is another answer where percent are asked for.
+  if (/^\s?\\?(?:%|percent)/.test(next.slice(other[0].length)) && !/^\s?\\?(?:%|percent)/.test(rest))
+    return rest
+  const behind = next.slice(other[0].length).replace(/^\s?(?:%|\\%)/, '')
+  const same = counted !== '' && behind.startsWith(counted) ? behind.slice(counted.length) : behind
+  return counted + (lead.includes('(') ? same.replace(/^[^()]{0,30}\)/, '') : same)
+}
+
 /** The text behind a number without what repeats it in other units, and remarks on other things. */
 export function ownRest(rest: string, { value, unit }: WholeNumber, question: string): string {
   const size = Number(value.numerator) / Number(value.denominator)
   const units = unit === undefined ? [] : unitsOf(unit.toLowerCase())
-  return withoutOtherThings(withoutRestatement(rest, size, units, question), question)
+  const own = withoutRestatement(withoutSame(rest, value), size, units, question)
+  return withoutRivals(withoutOtherThings(own, question), question, true)
 }
 
 const hundred: Fraction = { numerator: 100n, denominator: 1n }
@@ -303,7 +323,8 @@ const valueIn = (side: string): Fraction | null => {
 }
 
 /** Where the last side of an equation starts. 0: no equation. null: it is false, or restates a question. */
-export const lastSide = (clause: string): number | null => equationBefore(clause, valueIn)
+export const lastSide = (clause: string, known?: ReadonlyMap<string, string>): number | null =>
+  equationBefore(clause, valueIn, known)
 
 /** Words of a number right before its digits: `forty-two (42)`, `two hundred 42`. */
 const wordsBefore = new RegExp(

@@ -190,7 +190,7 @@ export function withoutOwn(rest: string, choice: string, question: string): stri
 }
 
 /** Words that no article stands before. */
-export const noNoun = `(?:is|are|was|were|has|too|also|would|could|can|may|might|must|fits|works|does|did|beats|wins|seems|looks|sounds|matches|as|and|or|but|because|since|with|by|not|on|in|at|for|if|when|otherwise|than|due|here|then|again|instead)\\b`
+export const noNoun = `(?:is|are|was|were|has|too|also|would|could|can|may|might|must|fits|works|does|did|beats|wins|seems|looks|sounds|matches|as|and|or|but|because|since|with|by|not|on|in|at|for|if|when|otherwise|than|due|here|then|again|instead|both|all|either|neither|each)\\b`
 /** Names of an answer among choices, in the languages that policies mix in, with a capital or without. */
 export const optionNoun = `(?:${`option choice answer letter alternative statement sentence opción opcion respuesta letra lettre
   lettera inciso alternativa antwort antwortmöglichkeit lösung aussage möglichkeit réponse proposition opzione risposta

@@ -40,8 +40,12 @@ export function withoutOtherThings(whole: string, question: string): string {
   return isAsked && tellsOfOthers(other, counted, asked) ? `${counted}${rest.slice(all.length)}` : rest
 }
 
+const rest =
+  /^\s*(?:(?:so|and|since|because|where|with)\s+)?(?:the\s+)?(?:others?|rest|remaining)(?!\s+(?:answers?|possib\w*|values?|options?|solutions?|results?)\b)\b/i
+
 function tellsOfOthers(text: string, counted: string, asked: ReadonlySet<string>): boolean {
   if (offering.test(text)) return false
+  if (rest.test(text)) return true
   const own = new Set([...wordsOf(counted), ...asked])
   let others = 0
   for (const { index, 0: written } of text.matchAll(number)) {

@@ -112,7 +112,8 @@ function ownPart(rest: string, another: Another): string {
   return near
 }
 
-const value = /(?<![\p{L}\p{N}.,^_$\\-])(?:[A-Z](?![\p{L}\p{N}'’])|[-−]?\\?\$?\.?\d[\d.,/]*)/gu
+const value =
+  /(?<![\p{L}\p{N}.,^_$\\-]|\d\s(?=\d+\/\d))(?:[A-Z](?![\p{L}\p{N}'’])|[-−]?\\?\$?\.?\d[\d.,/]*)/gu
 /** Whether a sentence behind an answer says no more than that it is a guess, an error or the like, or distrusts it. */
 export function isDisclaimer(sentence: string): boolean {
   const near = sentence.slice(0, longestClause)

@@ -27,7 +27,7 @@ const positive = new RegExp(
   'gu',
 )
 const chosen =
-  /(?:\b(?:I|we|I['’](?:ll|d)|we['’](?:ll|d)|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+(?:with|for)|opt\s+for|settle\s+on|say|mark|tick|circle|answer(?:\s+with)?)|\b(?:(?:choose|Choose)|[Pp]ick|[Ss]elect|go(?:ing)?\s+with|(?:[Tt]hat|[Tt]his|[Ww]hich)\s+leaves|[Ll]eaving|(?:am|are|['’]m|['’]re)\s+left\s+with)(?:\s+us\s+with|\s+only|\s+just)?)\s+(?:option\s+|choice\s+|answer\s+|letter\s+|sentence\s+|statement\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
+  /(?:\b(?:choisir|choisis(?:sons)?|elijo|elegir|elegimos|escojo|wählen?|scelgo|scegliere|escolho|escolher)(?:\s+(?:la|le|el|die|a))?|\b(?:I|we|I['’](?:ll|d)|we['’](?:ll|d)|should|must|will|would|to)\s+(?:therefore\s+|thus\s+)?(?:choose|pick|select|go\s+(?:with|for)|opt\s+for|settle\s+on|say|mark|tick|circle|answer(?:\s+with)?)|\b(?:(?:choose|Choose)|[Pp]ick|[Ss]elect|go(?:ing)?\s+with|(?:[Tt]hat|[Tt]his|[Ww]hich)\s+leaves|[Ll]eaving|(?:am|are|['’]m|['’]re)\s+left\s+with)(?:\s+us\s+with|\s+only|\s+just)?)\s+(?:option\s+|choice\s+|answer\s+|letter\s+|sentence\s+|statement\s+)?(?=[\s*("']*[A-Z](?![\p{L}\p{N}'’]))/gu
 /** Where a clause that only names a letter ends, or goes on with another one. */
 const closed = `(?=[*("'[]*[A-Z][)*"'\\]]*\\s*(?:[.,;:!—–\\n]|(?<=\\s)\\(|$|(?:and|or|and/or)\\s[*("']*[A-Z](?!\\p{L})))`
 /** Words that conclude with the letter after them, if it ends its clause: `So C.`, `which is option C`. */
@@ -49,6 +49,9 @@ const bold = /\*\*([^*\n]{2,200})\*\*/g
 /** A line of a list of choices that is ticked. */
 const tick =
   /(?<=^|\n)(?:[^\p{L}\p{N}\n✗✘❌✖❎☐]{0,8}(?:[Oo]ption\s)?([A-Z])(?!\p{L})[^\n✗✘❌✖❎☐]{0,200}?[✓✔✅☑]|[^\p{L}\p{N}\n]{0,4}[✓✔✅☑]\ufe0f?[^\p{L}\p{N}\n]{0,4}([A-Z])(?!\p{L}))[^\n]*/gu
+/** A line of a list of choices that says whether it is right. */
+const verdict =
+  /(?<=^|\n)[^\p{L}\p{N}\n]{0,8}(?:[Oo]ption\s)?([A-Z])[\s*_)]{0,4}[.:–—-][\s*_]{0,4}(yes|no|correct|incorrect|right|wrong|true|false)(?!\p{L})(?=[^\n]{0,60}(?:\n|$))/giu
 /** Words that name a letter without choosing it. */
 const mentioning =
   /\b(?:consider(?:ing|ed)?|look(?:ing)?\s+at|examin(?:e|ing)|discuss(?:ing)?|start(?:ing|ed)?\s+with|fig(?:ure|\.)?|section|appendix|table|chapter|page|vitamin|hepatitis|type|grade|class|group|student|point|cross\s+out|strike|drop|rule\s+out|avoid)\s+(?:option\s+|choice\s+)?[*_("'$]*$|\b(?:previous|earlier|other|another|next|last)\s+(?:question|problem|task|exercise)\b[^.]{0,40}$/i
@@ -191,6 +194,10 @@ function committed(
 
 /** The one line that a text ticks, if it goes through the choices line by line. */
 function onlyTicked(text: string, isListed: (letter: string) => boolean) {
+  const judgedLines = Array.from(text.matchAll(verdict))
+  const [yes, ...others] = judgedLines.filter(([, , word = '']) => /^(?:yes|correct|true|right)/i.test(word))
+  if (yes !== undefined && others.length === 0 && judgedLines.length > 2)
+    return { index: yes.index, letter: yes[1] ?? '', rest: '' }
   if (!/[✓✔✅☑]/.test(text) || !/[✗✘❌✖❎☐]/.test(text)) return null
   const found = Array.from(text.matchAll(tick)).filter(({ 1: a, 2: b }) => isListed(a ?? b ?? ''))
   const [first] = found

@@ -11,6 +11,7 @@ import { undressed } from './legible.ts'
 import { everyNumber, lastSide, numberIn, numberKind, ownRest, type WholeNumber, worded } from './number.ts'
 import { Question, worthOf } from './question.ts'
 import { isFaulted, isLedInDoubt, isReported } from './remarks.ts'
+import { isOfRival, isOfSubject, saysRival, withoutRivals } from './subject.ts'
 import { unitAt, unitsOf } from './units.ts'
 
 /** The signs of fractions that are digits when undressed. */
@@ -39,7 +40,14 @@ export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNu
     }
   }
   if (isCheck(sentence.text)) sentence = sentenceAround(tail, all.at(-1)?.index ?? 0)
-  const found = statedIn(withoutQuoteMark(sentence, tail), asked, question)
+  if (isOfRival(sentence.text, question)) sentence = ofSubject(tail, sentence, question)
+  if (saysRival(sentence.text, question)) return { reason: 'extended' }
+  const found = statedIn(
+    withoutQuoteMark(sentence, tail),
+    asked,
+    question,
+    valuesIn(tail.slice(0, sentence.start)),
+  )
   if ('reason' in found) return found
   const start = from + sentence.lineStart
   const place = {
@@ -54,15 +62,40 @@ export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNu
   return objection === null ? { answer: found.answer, kind: null, tail: 0 } : { reason: objection }
 }
 
+/** The last sentence about whom or what the question asks for, if the last one with a number is about another. */
+function ofSubject(tail: string, last: Sentence, question: string): Sentence {
+  for (const { index } of Array.from(tail.slice(0, last.start).matchAll(everyNumber))
+    .reverse()
+    .slice(0, 20)) {
+    const sentence = sentenceAround(tail, index)
+    if (isOfSubject(sentence.text, question) && !isCheck(sentence.text)) return sentence
+  }
+  return last
+}
+
+const assignment = /(?<![\p{L}\d])([a-zA-Z])\s?=\s?(-?\d+(?:\.\d+)?)(?![\d.]*\d|\s?[-+*/×·^(=\p{L}])/gu
+
+/** The values that a text has found for its unknowns. */
+const valuesIn = (text: string): ReadonlyMap<string, string> =>
+  new Map(Array.from(text.slice(-2000).matchAll(assignment), ([, name = '', value = '']) => [name, value]))
+
+const noValues: ReadonlyMap<string, string> = new Map()
+
 /** The number that a sentence states as its result, read with the words before it. */
-function statedIn(sentence: string, asked: Question, question: string): Reading<WholeNumber> {
-  const plain = withoutOtherParts(ownParts(undressed(sentence), asked, question), asked)
+function statedIn(
+  sentence: string,
+  asked: Question,
+  question: string,
+  known = noValues,
+): Reading<WholeNumber> {
+  const own = withoutRivals(ownParts(undressed(sentence), asked, question), question, false)
+  const plain = withoutOtherParts(own, asked)
   const number = chosen(plain, asked)
   if (number === undefined) return { reason: 'no_number' }
   const equals = Math.max(plain.lastIndexOf('=', number.index), plain.lastIndexOf('≈', number.index))
   const end = number.index + number[0].length
   const whole = plain.slice(0, end + (/^\s?\\?%/.exec(plain.slice(end, end + 3))?.[0].length ?? 0))
-  if (equals >= 0 && lastSide(lastClause(whole)) === null) return { reason: 'extended' }
+  if (equals >= 0 && lastSide(lastClause(whole), known) === null) return { reason: 'extended' }
   const lead = plain.slice(0, number.index)
   if (isListed(lead)) return { reason: 'several_answers' }
   if (reported.test(lead) || (negated.test(lead) && !asked.denies)) return { reason: 'denied' }
@@ -326,7 +359,7 @@ function isBeside(
   return (
     asked.has(number[0]) &&
     numbers.slice(0, at).some((other) => !asked.has(other[0])) &&
-    /\b(?:in|on|for|with|by|after|at|each|every|per|over|during|across|among|all|both|and)\s+(?:\p{L}+\s+){0,3}\$?$/iu.test(
+    /\b(?:in|on|for|with|by|dans|en|pour|avec|par|mit|aus|bei|con|para|por|von|after|at|each|every|per|over|during|across|among|all|both|and)\s+(?:\p{L}+\s+){0,3}\$?$/iu.test(
       gap,
     )
   )

@@ -282,7 +282,8 @@ function plainWords(text: string): string {
     : plain
 }
 
-const values = /(?<![\p{L}\p{N}.,^_$\\-])(?:[A-Z](?![\p{L}\p{N}'’])|[-−]?\\?\$?\.?\d[\d.,/]*)/gu
+const values =
+  /(?<![\p{L}\p{N}.,^_$\\-]|\d\s(?=\d+\/\d))(?:[A-Z](?![\p{L}\p{N}'’])|[-−]?\\?\$?\.?\d[\d.,/]*)/gu
 
 const namesAnother = (sentence: string, another: Another): boolean =>
   Array.from(sentence.matchAll(values)).some(({ index }) => another(sentence.slice(index)) === 'other')

@@ -43,6 +43,9 @@ export function isUndermined(following: string): boolean {
 
 const before: readonly RegExp[] = [
   pattern(
+    String.raw`\b(?:slip|blunder|mistake|error|misreading)\s+(?:gives|yields|leads\s+to|produces|results\s+in|would\s+\w+)\s[^.!?;\n]{0,40}$`,
+  ),
+  pattern(
     String.raw`(?:^|[.!?\n]\s*|,\s*)(?:(?:let\s+us|let['’]s|now|first)\s+)?(?:assume|suppose|imagine|pretend)\s+(?:that\s+)?(?:the|my|our|its|it)\s[^.!?,;\n]{0,60}$`,
   ),
   pattern(
