@@ -81,6 +81,7 @@ const stops = new Set(
  * answer of the same kind at its start and tells whether it is the same one.
  */
 export function followUp(after: string, another: Another, question = ''): Objection | null {
+  if (after === '') return null
   const near = narrow(after.slice(0, 1000))
   const plain = near.includes('.') ? near.replace(/\b(vs|w\.p|approx|resp|ca|etc|i\.e|e\.g)\./gi, '$1') : near
   const end = plain.search(/[.!?](?=\s|$|["'”’)*])|[。！？]|\n/)

@@ -75,6 +75,8 @@ export const numberKind: AnswerKind<WholeNumber> = {
   },
 }
 
+/** How far behind a number a remark on it may begin. */
+const longestRemark = 600
 const again =
   /^((?:\s?\p{L}+|\s?[%°]){0,4}?)[*_]{0,2}(?:\s?\(|,\s|\s)(?:or|i\.?e\.?,?|that\s+is,?|which\s+(?:is|equals)|equivalently,?|also)\s(?=[-\d$€£])/iu
 
@@ -95,6 +97,7 @@ function withoutSame(rest: string, value: Fraction): string {
 
 /** The text behind a number without what repeats it in other units, and remarks on other things. */
 export function ownRest(rest: string, { value, unit }: WholeNumber, question: string): string {
+  if (!/\d/.test(rest.slice(0, longestRemark))) return rest
   const size = Number(value.numerator) / Number(value.denominator)
   const units = unit === undefined ? [] : unitsOf(unit.toLowerCase())
   const own = withoutRestatement(withoutSame(rest, value), size, units, question)

@@ -108,6 +108,7 @@ const withdrawing = [
   /(?:这|这个|该|以上|上述|此|それは|これは|この)[^.!?。]{0,30}?(?:错|不正确|不对|間違|違い|誤り)/u,
 ]
 
+const ofTask = /problem|question|task|exerci|puzzle|information|data|ufgabe|rage|pregunta|ejercicio|задача|题/
 const task = `(?:problem|question|task|exercise|puzzle)`
 /** That there is no answer. It takes a number back; as the text of a choice it may be the answer. */
 const unsolvable = new RegExp(
@@ -116,7 +117,10 @@ const unsolvable = new RegExp(
 )
 
 /** Whether a text says of its problem that it has no answer. Linear. */
-export const saysUnsolvable = (text: string): boolean => unsolvable.test(narrow(text.slice(0, 4000)))
+export const saysUnsolvable = (text: string): boolean => {
+  const near = text.slice(0, 4000)
+  return ofTask.test(near) && unsolvable.test(narrow(near))
+}
 
 /** Words that make of another value in the same sentence the answer, or one of the answers. */
 const leaning =
