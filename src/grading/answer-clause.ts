@@ -10,7 +10,7 @@ const longest = 500
 
 /** What tells more of the answer before it, and names no other one. */
 const opening =
-  /^(who|whom|whose|which|where|when|after|during|specifically|namely|making|because|since|(?:from|in|on)(?=\s+(?:[Tt]he\s+)?\p{Lu})|an?|the|his|her|its|their|one\s+of)\s+\S/u
+  /^(who|whom|whose|which|where|when|after|during|specifically|namely|making|because|since|with(?=\s+(?:an?|the|its|his|her)\s)|(?:from|in|on)(?=\s+(?:[Tt]he\s+)?\p{Lu})|an?|the|his|her|its|their|one\s+of)\s+\S/u
 /** What contrasts, chooses or judges. */
 const turning =
   /\b(?:or|nor|but|not|no|though|although|while|whereas|unlike|instead|rather|until|if|unless|than|then|later|before|actually|actual|correct|right|true|truth|answer|real|really|says?|said|claims?|thinks?|believes?|I|we|you|my|knows?|so-called)\b|[;:?!()[\]{}"|/~<>]|\s[-–—]\s|\.\s/i
@@ -92,7 +92,7 @@ function isDetail(before: string, tail: string, target: string, isAsked: IsAsked
   if (isCountry(clause)) return !isCountry(target)
   const [, word = ''] = opening.exec(clause) ?? []
   if (word === '') return false
-  if (/^(?:wh|after|during|because|since|specifically|making)/i.test(word)) return true
+  if (/^(?:wh|with|after|during|because|since|specifically|making)/i.test(word)) return true
   // "in Paris, in London"
   return !clause.includes(',') && !new RegExp(`\\b${word}\\s+(?:the\\s+)?$`, 'i').test(before)
 }

@@ -109,7 +109,7 @@ const idle = new Set(
   country kingdom film movie novel book song album band
   year years month months week weeks day days hour hours minute minutes second seconds km kilometers kilometres
   kilometer kilometre m meters metres miles mile feet foot inches people persons inhabitants residents times units unit
-  degrees dollars dollar usd euros pounds kg kilograms goals points votes episodes seasons members ad bc ce bce
+  degrees dollars dollar usd euros pounds kg kilograms goals points votes episodes seasons members ad ce
   是 为 在 位 于 就 的 了 市 省 县 国 城 州 答 案 它 他 她 年 月 日 人 个 です は`.split(/\s+/),
 )
 const denyingNo = new Set([

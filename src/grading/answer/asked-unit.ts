@@ -1,5 +1,5 @@
 import { nameOf } from './known-words.ts'
-import { areSame, askedUnits, type Unit, unitsOf } from './units.ts'
+import { areSame, askedUnits, type Unit, unitAt, unitsOf } from './units.ts'
 
 const percents = new Set(['%', 'percent', 'percentage', 'pct'])
 const ofShares =
@@ -22,8 +22,13 @@ export function isForeignUnit(unit: string | undefined, question: string): boole
   // "in" is mostly no unit, nor "m" behind a number in money.
   const found = own === 'in' ? [] : unitsOf(own).filter(({ kind }) => kind !== 'time')
   if (found.length === 0) return false
-  const asked = (question.toLowerCase().match(words) ?? []).flatMap((word) =>
-    word === 'in' ? [] : unitsOf(word),
+  const asked = Array.from(question.matchAll(words)).flatMap(({ index, 0: word }) =>
+    word.toLowerCase() === 'in'
+      ? []
+      : [
+          ...unitsOf(word.toLowerCase()),
+          ...(/^(?:square|cubic|sq)$/i.test(word) ? unitAt(question.slice(index, index + 30)).units : []),
+        ],
   )
   return (
     asked.some(({ kind }) => found.some((one) => one.kind === kind)) &&
@@ -48,8 +53,9 @@ export function isOtherQuantity(rest: string, question: string): boolean {
   if (ordinal.test(rest)) return counts.test(question)
   const asked = question.toLowerCase()
   const [, per = ''] = rate.exec(rest) ?? []
+  const isRate = /^[\s*_$]*(?:\p{L}+\s?)?(?:\/|per\s)/u.test(rest)
+  if (per !== '' && (isRate || isTime(per)) && asksCount(asked)) return true
   if (per !== '' && isTime(per)) {
-    if (asksCount(asked)) return true
     const topic = /[^.!?]*\?(?![\s\S]*\?)/.exec(asked)?.[0] ?? asked
     const names = (topic.match(words) ?? []).map(nameOf)
     if (!asksRate.test(asked)) return !names.includes(nameOf(per.toLowerCase()))

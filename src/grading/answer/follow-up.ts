@@ -196,7 +196,7 @@ export function followUp(after: string, another: Another, question = ''): Object
     return 'extended'
   if (/long|case|event|depend|subject|condition|conting/i.test(rest) && dependent.test(rest))
     return 'conditional'
-  if (elsewhere.test(rest)) return 'conditional'
+  if (elsewhere.test(rest) || /^\s*(?:\p{L}+\s)?otherwise(?!\p{L})/iu.test(rest)) return 'conditional'
   if (undecided.test(rest)) return 'doubted'
   const conceded = concession.exec(rest)
   if (conceded !== null && another(conceded[1] ?? conceded[2] ?? '') === 'other') return 'several_answers'

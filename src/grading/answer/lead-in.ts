@@ -194,7 +194,8 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
 
 const leadingVerb = 'that|is|be|are|to|say|answer|claim|believe|think|write|put|give|conclude'
 /** The best of several answers is no doubt: `the most likely diagnosis`. */
-const mostLikely = /(?<=\b(?:the|is|are|its)\s)most\s+(?:likely|probable|probably)\b/gi
+const mostLikely =
+  /(?<=\b(?:the|is|are|its)\s|(?:^|[\n.!?])[\s*_]{0,4})most\s+(?:likely|probable|probably)\b/gi
 /** The end of a paragraph, or of a line, that leads on to the next one. */
 const leadsOverParagraph = new RegExp(
   `[:：,，]$|\\b(?:${leadingVerb}|not|or|and|than|except|but|although|though|because|eg|on|with|at|for|by|of|from)$`,
@@ -221,7 +222,7 @@ const dressing =
  */
 export function leadIn(before: string, announced = ''): Objection | null {
   const whole = unwrapped(narrow(legible(before.slice(-400)))).replace(/\be\.\s?g\./gi, 'eg')
-  const near = whole.includes('most') ? whole.replace(mostLikely, '') : whole
+  const near = /most/i.test(whole) ? whole.replace(mostLikely, '') : whole
   const lead = undressedEnd(near)
   const gap = near.slice(lead.length)
   // A sentence that has ended says nothing of the next one, nor does a table, or a paragraph that does not lead on.

@@ -25,7 +25,8 @@ const numberPattern = new RegExp(
   `(${plainNumber})(?:[eE]([+-]?\\d{1,3})|\\s*[×x*]\\s*10\\s*(?:\\^\\s*|\\*\\*\\s*)\\(?([+-]?\\d{1,3})\\)?)?(?:\\s?/\\s?(-?${plainNumber}))?`,
   'u',
 )
-export const everyNumber = new RegExp(numberPattern, 'gu')
+/** No power, and no index. */
+export const everyNumber = new RegExp(`(?<!(?:\\^|\\p{L}_)\\{?-?\\d*)${numberPattern.source}`, 'gu')
 const numberAtStart = new RegExp(`^(?:${numberPattern.source})`, 'u')
 const mixedPattern = /^(\d+) (\d+)\/(\d+)/
 
@@ -96,8 +97,10 @@ function withoutSame(rest: string, value: Fraction): string {
 }
 
 /** The text behind a number without what repeats it in other units, and remarks on other things. */
-export function ownRest(rest: string, { value, unit }: WholeNumber, question: string): string {
-  if (!/\d/.test(rest.slice(0, longestRemark))) return rest
+export function ownRest(whole: string, { value, unit }: WholeNumber, question: string): string {
+  if (!/\d/.test(whole.slice(0, longestRemark))) return whole
+  // The power of a unit is no number: ` m^2`.
+  const rest = whole.replace(/^(\s?\p{L}{1,12})\s?\^\s?\{?[23]\}?(?!\d)/u, '$1')
   const size = Number(value.numerator) / Number(value.denominator)
   const units = unit === undefined ? [] : unitsOf(unit.toLowerCase())
   const own = withoutRestatement(withoutSame(rest, value), size, units, question)

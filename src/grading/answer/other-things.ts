@@ -1,5 +1,6 @@
 import { namesAsked } from './asked-unit.ts'
 import { nameOf } from './known-words.ts'
+import { unitAt } from './units.ts'
 
 /**
  * What follows a number about other things than those that are asked for: `11 quarters (and 12 dimes)`. Such a remark
@@ -11,7 +12,7 @@ const clause =
   /^((?:[\s*_]{0,4}\p{L}+){1,3})[*_]{0,2},?\s(?:and|plus|with|while|whereas|leaving|which\s+leaves|y|und|et|e)\s([^.!?;\n]{3,120})(?=[.!?;]?\s*(?:$|\n|[.!?;]\s))/iu
 /** How far another value is from the number: `, $8.60 less than the list price`. */
 const compared =
-  /,\s[$€£]?\d[\d.,]*\d?%?\s(?:\p{L}+\s)?(?:less|more|fewer|cheaper|longer|shorter|higher|lower|larger|smaller)\s+than\b[^.;\n]{0,100}/iu
+  /,\s(?:which\s+is\s+|that\s+is\s+|i\.e\.\s)?[$€£]?\d[\d.,]*\d?%?\s(?:\p{L}+\s)?(?:less|more|fewer|cheaper|longer|shorter|higher|lower|larger|smaller)\s+than\b[^.;\n]{0,100}/iu
 const offering =
   /\b(?:or|maybe|perhaps|possibly|probably|alternatively|either|actually|no|not|never|wait|sorry|correct\w*|should|mean[ts]?|rather|but|instead|if|unless|answers?|results?|right|true|truth|real|wrong|guess\w*|also|too|another|again|oder|vielleicht|ou|peut-être|o|u|quizás?)\b|[?≠<>]/i
 const number = /(?<![\p{L}\d.,])[$€£]?\d[\d.,]*/gu
@@ -47,10 +48,20 @@ function tellsOfOthers(text: string, counted: string, asked: ReadonlySet<string>
   if (offering.test(text)) return false
   if (rest.test(text)) return true
   const own = new Set([...wordsOf(counted), ...asked])
+  const ownUnits = unitAt(counted).units
   let others = 0
   for (const { index, 0: written } of text.matchAll(number)) {
     const after = text.slice(index + written.length)
     if (calculated.test(text.slice(Math.max(0, index - 4), index)) || operated.test(after)) continue
+    const { units } = unitAt(after)
+    if (
+      units.length > 0 &&
+      ownUnits.length > 0 &&
+      !units.some(({ base }) => ownUnits.some((one) => one.base === base))
+    ) {
+      others++
+      continue
+    }
     const [, thing = ''] = noun.exec(after) ?? []
     if (thing === '' || noNoun.test(thing) || own.has(nameOf(thing.toLowerCase()))) return false
     others++

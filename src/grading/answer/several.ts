@@ -26,8 +26,8 @@ const moving =
 const ranged = /\b(?:rang\w+|anywhere|somewhere|anything|lies|varies)\b/i
 /** A range; "it rose from 30 to 42" is none. */
 const ranging =
-  /(?<!\b(?:ris|rose|grow|grew|increas|decreas|chang|drop|fell|fall|reduc|went|go|rais|lower|up|down|com)\w*\b[^.]{0,60})\d\)?\s(?:to|through|until|till|bis|à|al?|hasta|到|至)$/iu
-const rangeWord = /(?:to|through|until|till|bis|à|al?|hasta|到|至)$/iu
+  /(?<!\b(?:ris|rose|grow|grew|increas|decreas|chang|drop|fell|fall|reduc|went|go|rais|lower|up|down|com)\w*\b[^.]{0,60})\d\)?\s(?:to|through|until|till|bis|à|al?|hasta|до|到|至)$/iu
+const rangeWord = /(?:to|through|until|till|bis|à|al?|hasta|до|到|至)$/iu
 const longestListing = 60
 
 /** Whether the words right before an answer put another one before it. Linear. */

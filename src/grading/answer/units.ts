@@ -134,11 +134,20 @@ export function unitAt(text: string): { readonly units: readonly Unit[]; readonl
   return { units, length: units.length === 0 ? 0 : all.length }
 }
 
+interface Quantity {
+  /** Its size in each base that its units may have. */
+  readonly sums: ReadonlyMap<string, number>
+  readonly units: readonly Unit[]
+  /** Half of what its last digit is worth. */
+  readonly rounding: number
+  readonly length: number
+}
+
 const amount = /^\s?([$€£]?)(\d{1,3}(?:,\d{3})+|\d{1,15})(\.\d{1,12})?/u
 const joined = /^(?:,\s(?:and\s)?|\s(?:and\s|&\s)?)(?=\d)/
 
 /** A quantity at the start of a text, which may be in several units: `3 days and 8 hours`. null: a number without a unit. */
-function quantityAt(text: string) {
+function quantityAt(text: string): Quantity | null {
   const sums = new Map<string, number>()
   const named: Unit[] = []
   let at = 0
@@ -191,21 +200,42 @@ export function withoutRestatement(
   for (const { index, 0: lead, 1: about = '' } of near.matchAll(introduced)) {
     const start = index + lead.length
     const found = quantityAt(near.slice(start))
-    if (found === null || (wantsOther && found.units.some(isAsked))) continue
-    const isSame = units.some(({ base, factor }) => {
-      const other = found.sums.get(base)
-      if (other === undefined) return false
-      const off = Math.abs(other - value * factor)
-      const isRough = roughly.test(about) && !/^(?:exactly|precisely)/i.test(about)
-      return off <= Math.max(1e-9 * Math.abs(other), isRough ? 0.15 * Math.abs(other) : found.rounding)
-    })
-    if (!isSame) continue
+    if (found === null || lead.trim() === '' || (wantsOther && found.units.some(isAsked))) continue
+    if (!isSame(found, value, units, about)) continue
     const end = start + found.length
     const closing = /[([]/.test(lead) ? /^[^()[\]]{0,60}?[)\]]/ : /[—–]/.test(lead) ? /^\s?[—–]/ : null
     const close = closing?.exec(near.slice(end))?.[0].length ?? 0
     return `${rest.slice(0, index)}${rest.slice(end + close)}`
   }
   return rest
+}
+
+/** Whether a quantity is so many of one of the units. `about`: the words before it. */
+const isSame = (found: Quantity, value: number, units: readonly Unit[], about: string): boolean =>
+  units.some(({ base, factor }) => {
+    const other = found.sums.get(base)
+    if (other === undefined) return false
+    const off = Math.abs(other - value * factor)
+    const isRough = roughly.test(about) && !/^(?:exactly|precisely)/i.test(about)
+    return off <= Math.max(1e-9 * Math.abs(other), isRough ? 0.15 * Math.abs(other) : found.rounding)
+  })
+
+/**
+ * Where the text behind a number gives the same quantity in the units that the question asks for, and the number does
+ * not: ` hectares, or 900 m²` behind 0.09. null: it does not.
+ */
+export function restatedAsAsked(rest: string, value: number, question: string): number | null {
+  const near = rest.slice(0, longest)
+  if (!/\d/.test(near)) return null
+  const { units } = unitAt(near)
+  const asked = askedUnits(question)
+  const isAsked = (unit: Unit): boolean => asked.some((one) => areSame(one, unit))
+  if (units.length === 0 || units.some(isAsked)) return null
+  for (const { index, 0: lead, 1: about = '' } of near.matchAll(introduced)) {
+    const found = quantityAt(near.slice(index + lead.length))
+    if (found?.units.some(isAsked) && isSame(found, value, units, about)) return index + lead.length
+  }
+  return null
 }
 
 const askedIn =

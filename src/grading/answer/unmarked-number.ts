@@ -12,7 +12,7 @@ import { everyNumber, lastSide, numberIn, numberKind, ownRest, type WholeNumber,
 import { Question, worthOf } from './question.ts'
 import { isFaulted, isLedInDoubt, isReported } from './remarks.ts'
 import { isOfRival, isOfSubject, saysRival, withoutRivals } from './subject.ts'
-import { unitAt, unitsOf } from './units.ts'
+import { restatedAsAsked, unitAt, unitsOf } from './units.ts'
 
 /** The signs of fractions that are digits when undressed. */
 const vulgarFraction = /[½⅓⅔¼¾⅕⅛]/
@@ -156,7 +156,10 @@ function ownParts(sentence: string, asked: Question, question: string): string {
     const rest = rounded.slice(end)
     if (rest.search(everyNumber) < 0) break
     const value = worthOf(number)
-    const own = value === null ? rest : ownRest(rest, { written: number, value }, question)
+    if (value === null) continue
+    const wanted = restatedAsAsked(rest, Number(value.numerator) / Number(value.denominator), question)
+    if (wanted !== null) return rounded.slice(0, index) + rest.slice(wanted)
+    const own = ownRest(rest, { written: number, value }, question)
     if (own !== rest) return rounded.slice(0, end) + own
   }
   return rounded
@@ -282,7 +285,7 @@ const again = /[,;(–—]\s*(?:or|that\s+is|i\.?e\.?,?|which\s+(?:is|equals)|eq
 
 /** A number that only says how far another one is from it. */
 const compared =
-  /^%?\s(?:\p{L}+\s)?(?:less|more|fewer|cheaper|longer|shorter|higher|lower|above|below)\s+(?:than\s)?(?:the|last|before|what|his|her|their|its|it|that|list|original|usual)\b/iu
+  /^%?\s(?:\p{L}+\s)?(?:less|more|fewer|cheaper|longer|shorter|higher|lower|above|below)\s+(?:than\s)?(?:for|in|on|with|needed|the|last|before|what|his|her|their|its|it|that|list|original|usual)\b/iu
 
 const clauses = /[,;]\s|\b(?:and|so|then|thus)\s|[⇒→]/g
 /** What gives a reason or tells more of what an earlier number counts. */
@@ -333,14 +336,14 @@ function isBeside(
   const first = numbers[0]
   if (first !== undefined && reason.test(sentence.slice(first.index + first[0].length, number.index))) {
     const told = sentence.slice(0, first.index)
-    if (!/=|\b(?:since|because|as|if|when|after)\b/i.test(told)) return true
+    if (!/=(?<!^\W*[a-z]\s?=)|\b(?:since|because|as|if|when|after)\b/i.test(told)) return true
   }
   // In brackets behind an earlier number.
   const open = Math.max(sentence.lastIndexOf('(', number.index), sentence.lastIndexOf('[', number.index))
   if (
     open > (numbers[0]?.index ?? 0) &&
     !/[)\]]/.test(sentence.slice(open, number.index)) &&
-    /(?:[\p{L}\d%°*_)✓✔✅☑]|\ufe0f)\s$/u.test(sentence.slice(0, open))
+    /(?:[\p{L}\d%°*_)✓✔✅☑²³]|\ufe0f)\s$/u.test(sentence.slice(0, open))
   )
     return true
   if (/^[\s*_]*[-+×*/÷^=]/.test(gap)) return false

@@ -14,6 +14,9 @@ const ofAnother =
 
 const after: readonly RegExp[] = [
   pattern(
+    String.raw`${dress}\s*(?:is|was)\s+(?:only|just|merely)\s+(?:the|an?|one)\s+(?:left|right|one-sided|first|second|partial|intermediate|local|particular|special)\b`,
+  ),
+  pattern(
     String.raw`${dress}\s*would\s+(?:(?:only|also|just)\s+)?(?:be|hold|have|apply|work|follow|fit|make|solve|satisfy|suffice|count)\b(?!\s+(?:the|my|our)\s+(?:final\s+|correct\s+|right\s+)?(?:answer|result|value|solution)\W*(?:$|\n))`,
   ),
   pattern(
