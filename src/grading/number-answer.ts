@@ -147,7 +147,7 @@ const askedFor = (kind: AnswerKind<WholeNumber>, question: string | undefined): 
             ? hasStrayWords(text, found.rest, found.answer.value, question, rest) ||
               isOtherQuantity(rest, question)
             : goesAstray(text, found.rest, rest, question)
-          return isStray || isForeignUnit(found.answer.unit, question)
+          return isStray || isForeignUnit(found.answer.unit, question, text)
             ? { reason: 'extended' }
             : { ...found, rest }
         },

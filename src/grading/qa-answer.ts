@@ -52,6 +52,9 @@ const wholeOnly = /^\s*(?:yes|no|true|false)\W*$/i
 const pictures = String.raw`(?![❌✗✘✖🚫⛔❎👎🤷❓❔🤔🤞🎲#*0-9©®™])\p{Extended_Pictographic}[\ufe0e\ufe0f\u200d\u{1f3fb}-\u{1f3ff}]*|\p{Regional_Indicator}{2}|[☿♀♁♂♃-♇]\ufe0f?`
 const pictographs = new RegExp(pictures, 'gu')
 const pictograph = new RegExp(pictures, 'u')
+/** A bound on a number is not the number. */
+const limited =
+  /(?<!\p{L})(?:below|above|under|over|less\s+than|more\s+than|fewer\s+than|at\s+least|at\s+most|up\s+to|no\s+more\s+than)\s+[$€£]?\d/iu
 const alternatives = /(?<![\p{L}\p{N}])(?:or|nor|either|oder|ou)(?![\p{L}\p{N}])|[/|;\n]|或/iu
 
 /**
@@ -77,6 +80,7 @@ export function spanScore(
   const holds = (pattern: (text: string) => boolean): boolean => pattern(said) && !aliases.some(pattern)
   if (holds((text) => isHedged(text) || isMocked(text) || denial.test(text)))
     return { exact, f1: 0, reason: 'hedged' }
+  if (holds((text) => limited.test(text))) return { exact, f1: 0, reason: 'hedged' }
   if (holds((text) => alternatives.test(text))) return { exact, f1: 0, reason: 'several_answers' }
   if (aliases.every((alias) => wholeOnly.test(alias))) return { exact, f1: 0, reason: 'unequal' }
   const given = tokensOf(said)

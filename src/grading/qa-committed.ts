@@ -94,15 +94,20 @@ export function committedTexts(answer: string, question: string): readonly strin
 
 /** A text, and the same without a remark in brackets behind it: `Poseidon (known as Neptune to the Romans)`. */
 function withoutRemark(text: string): readonly string[] {
-  const [, answer = '', remark = ''] = /^([^()]*[^()\s])\s?\(([^()\n]{6,200})\)[\s.!*_]*$/.exec(text) ?? []
+  const [, answer = '', remark = ''] = /^([^()]*[^()\s])\s?\(([^()\n]{4,200})\)[\s.!*_]*$/.exec(text) ?? []
   const isRemark =
-    answer !== '' && /(?<!\p{L})\p{Ll}{3,}\s/u.test(remark) && !offersAnother(remark.replace(distinct, ''))
+    answer !== '' &&
+    (converted.test(remark)
+      ? /\d/.test(answer)
+      : /(?<!\p{L})\p{Ll}{3,}\s/u.test(remark) && !offersAnother(remark.replace(distinct, '')))
   return isRemark ? [text, undecorated(answer)] : [text]
 }
 
 /** What others say, and what only looks like the thing. */
 const saying =
   /(?<!\p{L})(?:says?|said|thinks?|believes?|claims?|argues?|insists?|swears?|tells?|told|according|others?|some|many|most|friends?|rivals?|opponents?|enem(?:y|ies)|former|fake|pseudo|impost[eo]rs?|so-called|alleged\w*|supposed\w*|would-be)(?!\p{L})/iu
+/** The same in another unit: `(212 °F)`. */
+const converted = /^(?:or\s|about\s|≈\s?)?[-−]?\d[\d.,]*\s?(?:°\s?[CF]|[a-zA-Z]{1,12}\d?)$/
 const distinct = /^not\s+to\s+be\s+(?:confused|mixed\s+up)\s+with\b/i
 const offersAnother = (remark: string): boolean => isOffer(remark) || saying.test(remark) || isHedged(remark)
 

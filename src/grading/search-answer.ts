@@ -101,7 +101,7 @@ export function isSearchTarget(whole: string, targets: readonly string[]): boole
 /** Words that add nothing to an answer: announcements, copulas, prepositions, titles, kinds of places, units. */
 const idle = new Set(
   `is are was were be been it its it's he she they this that these those there here answer final correct right so thus
-  hence therefore my i we think believe say of in on at by to from for with as named called known located situated
+  hence therefore my him her his them i we think believe say of in on at by to from for with as named called known located situated
   found born released written directed published produced founded built invented discovered painted composed won would
   will has have had who which exactly just simply only about approximately around roughly circa sure certainly definitely clearly indeed ok okay
   mr mrs ms miss dr sir lord lady saint st king queen prince princess president senator general captain professor pope

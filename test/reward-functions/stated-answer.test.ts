@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import choiceMatch from '../../reward-functions/choice-match.ts'
+import gsm8k from '../../reward-functions/gsm8k.ts'
 import mathVerify from '../../reward-functions/math-verify.ts'
 import numericMatch from '../../reward-functions/numeric-match.ts'
 import qaF1 from '../../reward-functions/qa-f1.ts'
@@ -228,16 +229,20 @@ const readers = {
   'qa-f1': reader(qaF1),
   'search-subem': reader(searchSubem),
   'math-verify': reader(mathVerify),
+  gsm8k: reader(gsm8k),
 }
+/** What a right answer earns. */
+const full = (rule: string): number => (rule === 'gsm8k' ? 1.1 : 1)
 
 // What is refused is in docs/answers.md: these rows may get fewer, not more.
 for (const [name, refused, paid] of [
-  ['first', 7, 0],
-  ['second', 8, 0],
-  ['third', 2, 0],
+  ['first', 6, 0],
+  ['second', 4, 0],
+  ['third', 1, 0],
   ['fourth', 0, 0],
-  ['fifth', 34, 0],
+  ['fifth', 21, 0],
   ['fifth-mathematics', 0, 0],
+  ['sixth', 13, 0],
   // Variations of classes that the sets showed, and their mirror images.
   ['classes', 0, 0],
 ] as const)
@@ -250,7 +255,7 @@ for (const [name, refused, paid] of [
         groundTruth: ground_truth,
         options: {},
       })
-      if (is_right && found !== 1) faults.refused.push(response)
+      if (is_right && found !== full(rule)) faults.refused.push(response)
       if (!is_right && (found === undefined || found >= 0.5)) faults.paid.push(response)
     }
     t.ok(faults.refused.length <= refused, faults.refused.join('\n'))

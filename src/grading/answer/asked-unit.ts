@@ -6,12 +6,15 @@ const ofShares =
   /%|percent|\bpct\b|probability|probable|chance|odds|likely|likelihood|share|fraction|portion|proportion|rate|ratio|decimal|relative/i
 const words = /[\p{L}]+|[$¢€£₹¥°]/gu
 
+/** A number between dollar signs, which are those of a formula. */
+const formula = /\$[^$\n]*\d[^$\n]*\$/
+
 /**
  * Whether an answer has a unit that is not the question's: `42 cents` where it speaks of dollars. False without a
- * question, and for times, which questions name for many reasons. Linear.
+ * question, and for times, which questions name for many reasons. `text`: where the answer stands. Linear.
  */
-export function isForeignUnit(unit: string | undefined, question: string): boolean {
-  if (unit === undefined || question === '') return false
+export function isForeignUnit(unit: string | undefined, question: string, text = ''): boolean {
+  if (unit === undefined || question === '' || (unit === '$' && formula.test(text))) return false
   const own = unit.toLowerCase()
   if (percents.has(own)) {
     // "A 15% discount ... the price in dollars" asks for no share.
@@ -22,6 +25,9 @@ export function isForeignUnit(unit: string | undefined, question: string): boole
   // "in" is mostly no unit, nor "m" behind a number in money.
   const found = own === 'in' ? [] : unitsOf(own).filter(({ kind }) => kind !== 'time')
   if (found.length === 0) return false
+  const things = namesAsked(question)
+  // Money is no number of texts.
+  if (things.size > 0 && found.every(({ kind }) => kind === 'money') && !asksMoney(question)) return true
   const asked = Array.from(question.matchAll(words)).flatMap(({ index, 0: word }) =>
     word.toLowerCase() === 'in'
       ? []
@@ -80,7 +86,7 @@ const askedThing =
   /\bhow\s+(?:many|much)\s+((?:(?!\b(?:does|do|did|are|is|was|were|will|would|can|could|has|have|had|should|must|in|for|over|after|during|if|when|per|on|by|at|to|from)\b)[^?.!]){0,80})/g
 /** The same in other languages, whose questions name it in one or two words. */
 const askedElsewhere =
-  /(?<!\p{L})(?:wie\s+viele?|cuánt[oa]s?|combien\s+(?:de\s+|d['’])|quant[iea]|quantos?|сколько)\s*(\p{L}{3,})/giu
+  /(?<!\p{L})(?:wie\s+viele|cuánt[oa]s|combien\s+(?:de\s+|d['’])|quant[ie]|quant[oa]s|сколько)\s*(\p{L}{3,})/giu
 const given =
   /(?:\d|(?<![\p{L}])(?:two|three|four|five|six|seven|eight|nine|ten|twelve))\s+(?:\p{L}+\s+)?(\p{L}{2,})/gu
 
@@ -119,6 +125,13 @@ function countsOf(question: string): Counts {
   return latest
 }
 
+/** Whether a question asks for an amount of money, or may do so. */
+const asksMoney = (question: string): boolean =>
+  /\bhow\s+much\b/i.test(question) ||
+  [...namesAsked(question)].some((name) =>
+    /^(?:usd|eur|gbp|inr|jpy) |^(?:money|profit|cost|price|change|coin|bill)/.test(name),
+  )
+
 const nothing: ReadonlySet<string> = new Set()
 
 /** The names of the things that a question asks for. Empty: it does not name them. */
@@ -129,5 +142,10 @@ export const namesAsked = (question: string): ReadonlySet<string> =>
 function isCountedBeside(thing: string, question: string): boolean {
   const { wanted, units, given } = countsOf(question)
   if (wanted === null || wanted.has(nameOf(thing))) return false
-  return (units.length > 0 && unitsOf(thing).length > 0) || given.has(nameOf(thing))
+  const isMoney = unitsOf(thing).some(({ kind }) => kind === 'money')
+  return (
+    (units.length > 0 && unitsOf(thing).length > 0) ||
+    (isMoney && !asksMoney(question)) ||
+    given.has(nameOf(thing))
+  )
 }

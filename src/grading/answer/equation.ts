@@ -65,6 +65,12 @@ export function equationBefore(
   return clause.length - last.length
 }
 
+const assignment = /(?<![\p{L}\d])([a-zA-Z])\s?=\s?(-?\d+(?:\.\d+)?)(?![\d.]*\d|\s?[-+*/×·^(=\p{L}])/gu
+
+/** The values that a text has found for its unknowns. */
+export const valuesIn = (text: string): ReadonlyMap<string, string> =>
+  new Map(Array.from(text.slice(-2000).matchAll(assignment), ([, name = '', value = '']) => [name, value]))
+
 /** A side with the values of the unknowns in it. */
 const withValues = (side: string, known: ReadonlyMap<string, string>): string =>
   known.size === 0

@@ -57,7 +57,7 @@ const leading = new Set(
   dropped grow grows grew fall falls fell change changes changed start starts started begin begins end ends
   multiplied divided added subtracted squared power root squares cubes factor factors fraction decimal ratio sign
   denominator numerator base side sides angle slope radius diameter circle triangle square rectangle line point
-  minus plus over under within across around amount to think believe fits fit works hold holds stands wins qualifies passes survives accept suits agrees applies listed labeled labelled gcd lcm hcf gcf lcd sqrt log ln sin cos tan`.split(
+  minus plus over under within across around amount to think believe fits fit works hold holds stands wins qualifies passes survives accept suits agrees applies tick ticks mark marks circle listed labeled labelled gcd lcm hcf gcf lcd sqrt log ln sin cos tan`.split(
     /\s+/,
   ),
 )

@@ -13,6 +13,9 @@ const clause =
 /** How far another value is from the number: `, $8.60 less than the list price`. */
 const compared =
   /,\s(?:which\s+is\s+|that\s+is\s+|i\.e\.\s)?[$€£]?\d[\d.,]*\d?%?\s(?:\p{L}+\s)?(?:less|more|fewer|cheaper|longer|shorter|higher|lower|larger|smaller)\s+than\b[^.;\n]{0,100}/iu
+/** What is done with things of the question in so much: ` days she has read 320 pages`. */
+const further =
+  /^((?:\s\p{L}+){1,2}?)((?:\s(?!(?:and|or|to|plus|y|o|u|e|et|ou|und|oder|bis|à|a|hasta)\s)\p{L}+){1,6}?\s)(\d[\d.,]*)\s(\p{L}{3,})/u
 const offering =
   /\b(?:or|maybe|perhaps|possibly|probably|alternatively|either|actually|no|not|never|wait|sorry|correct\w*|should|mean[ts]?|rather|but|instead|if|unless|answers?|results?|right|true|truth|real|wrong|guess\w*|also|too|another|again|oder|vielleicht|ou|peut-être|o|u|quizás?)\b|[?≠<>]/i
 const number = /(?<![\p{L}\d.,])[$€£]?\d[\d.,]*/gu
@@ -31,11 +34,20 @@ const reach = 300
 export function withoutOtherThings(whole: string, question: string): string {
   const start = whole.slice(0, reach)
   const rest = start.includes(' than ') ? start.replace(compared, '') + whole.slice(reach) : whole
-  if (!/[([]|\s(?:and|plus|with|while|whereas|leaving|y|und|et|e)\s/.test(rest.slice(0, 120))) return rest
+  if (!/[([]|\s(?:and|plus|with|while|whereas|leaving|y|und|et|e)\s|\s\d/.test(rest.slice(0, 120)))
+    return rest
   const asked = question === '' ? new Set<string>() : namesAsked(question)
   const near = rest.slice(0, reach)
   const [remark = '', before = '', inner = ''] = bracket.exec(near) ?? []
   if (remark !== '' && tellsOfOthers(inner, before, asked)) return `${before}${rest.slice(remark.length)}`
+  const [told = '', things = '', between = '', count = '', thing = ''] = further.exec(near) ?? []
+  const isElse =
+    told !== '' &&
+    question.includes(count) &&
+    !asked.has(nameOf(thing.toLowerCase())) &&
+    !offering.test(between)
+  if (isElse && wordsOf(things).some((word) => asked.has(word)))
+    return `${things}${between}${rest.slice(told.length)}`
   const [all = '', counted = '', other = ''] = clause.exec(near) ?? []
   const isAsked = wordsOf(counted).some((word) => asked.has(word))
   return isAsked && tellsOfOthers(other, counted, asked) ? `${counted}${rest.slice(all.length)}` : rest

@@ -1,6 +1,7 @@
 import { equalFractions, type Fraction } from '../arithmetic.ts'
 import { numberWords } from '../number-words.ts'
-import { isKnownWord, stemOf, wordPattern } from './known-words.ts'
+import { namesAsked } from './asked-unit.ts'
+import { isKnownWord, nameOf, stemOf, wordPattern } from './known-words.ts'
 import { everyNumber, numberKind } from './number.ts'
 
 const longestQuestion = 4000
@@ -8,7 +9,6 @@ const longestQuestion = 4000
 /** What a question says of numbers. */
 export class Question {
   private values: readonly Fraction[] | null = null
-  private units: ReadonlySet<string> | null = null
   private topic: ReadonlySet<string> | null = null
   private readonly text: string
 
@@ -26,6 +26,11 @@ export class Question {
 
   get compares(): boolean {
     return /\b(?:more|less|fewer|than|differ\w*|cheaper|longer|save\w*|discount)\b/i.test(this.text)
+  }
+
+  /** Whether it asks what would be. */
+  get supposes(): boolean {
+    return /\bwould\b/i.test(this.text)
   }
 
   get wantsRounded(): boolean {
@@ -56,13 +61,8 @@ export class Question {
 
   /** Whether the word after a number is one that the question asks for. */
   counts(sentence: string, { index, 0: written }: RegExpExecArray): boolean {
-    this.units ??= new Set(
-      Array.from(this.text.matchAll(/\bhow\s+(?:many|much)\s+([^?]{0,60})/gi), ([, words = '']) =>
-        (words.toLowerCase().match(wordPattern) ?? []).slice(0, 5).map(stemOf),
-      ).flat(),
-    )
     const [word = ''] = sentence.slice(index + written.length).match(/(?<=^[\s*_]{0,3})[\p{L}]+/u) ?? []
-    return word !== '' && this.units.has(stemOf(word.toLowerCase()))
+    return word !== '' && namesAsked(this.text).has(nameOf(word.toLowerCase()))
   }
 }
 

@@ -21,7 +21,7 @@ const positive = new RegExp(
     `(?:option|choice|answer)?\\s*\\(?(?<!\\p{L})([A-Z])(?!\\p{L})\\)?\\*{0,2}\\s+(?:is|must\\s+be|has\\s+to\\s+be|would\\s+be|seems)\\s+${adverbs}${good}`,
     `(?<!\\p{L})(?:[Oo]nly|[Mm]ak(?:es|ing)|[Ll]eav(?:es|ing))\\s+(?:${optionNoun}\\s+)?\\(?([A-Z])\\)?\\s+(?:remains?|fits?|works?|matches|holds|satisfies|meets|agrees|survives|accounts\\s+for|is\\s+left|is\\s+possible|as\\s+the|the\\s+${adverbs}${good}|${good})`,
     `(?<=^|[.!?,;:]\\s|\\n)(?:(?:[Ss]o|[Tt]hen|[Hh]ence|[Tt]hus)\\s+)?\\(?([A-Z])\\)?\\s+it\\s+is\\b(?!\\s+not)`,
-    `(?<!\\p{L})([A-Z])(?!\\p{L})\\)?\\s+(?:ist|es|est|è|é)\\s+(?:also\\s+|donc\\s+)?${abroad}`,
+    `(?<!\\p{L})([A-Z])(?!\\p{L})\\)?\\s+(?:(?:ist|es|est|è|é)\\s+(?:also\\s+|donc\\s+)?${abroad}|(?:stimmt|passt|convient)(?!\\p{L}))`,
     `(?<![\\p{Script=Latin}\\d])([A-Z])\\)?(?:(?:选项)?(?:是)?(?:正确|对的)|(?:が|は)(?:正しい|正解)|(?:が|は)?(?:適切|最も適切)|(?:です|である|だ)(?=[。.!]|$)|を(?:選び|選択))`,
   ].join('|'),
   'gu',
@@ -64,13 +64,13 @@ const formula = /\$(?!\s*(?:\\(?:text|mathrm|textbf|mathbf)\{)?\(?[A-Z]\)?\}?\s*
 
 /** What says of a letter that it is not the answer, or leaves it open. */
 const against =
-  /(?<!\p{L})(?:not|never|nothing|nobody|none|neither|nor|cannot|\p{L}{2,9}n['’‘`]t|wrong\w*|incorrect\w*|false|untrue|fail\w*|break\w*|violat\w*|lacks?|contradict\w*|errors?|mistakes?|mistaken|flaw\w*|worst|worse|least|furthest|farthest|opposite|contrary|antonym|second|runner|trap\w*|distract\w*|decoy|lure|bait|impossible|improbable|implausible|unlikely|rul(?:es?|ed|ing)\s+(?:it\s+|this\s+)?out|eliminat\w*|exclud\w*|reject\w*|discard\w*|dismiss\w*|avoid\w*|except\w*|unless|if|might|maybe|perhaps|possibly|some(?:one|body)|most\s+(?:people|students)|tempt\w*|at\s+first|careless|naive|random\w*|guess\w*|hunch|coin|dice|nicht|kein\p{L}*|falsch|vielleicht|pas|n['’]est|faux|fausse|peut-être|non|não|incorrect[oa]|fals[oa]|quizás?|puede|tal\s+vez|forse|talvez|не|нет|неверн\p{L}*)(?!\p{L})|[?？]|不|没|錯|错|非|ではな|じゃな|なく|ない|間違|違い|誤|かもし|たぶん|多分|おそらく|可能|也许|或|どちら|か[。.]?$|か[A-Z]|아니|틀/giu
+  /(?<!\p{L})(?:not|never|nothing|nobody|none|neither|nor|cannot|\p{L}{2,9}n['’‘`]t|wrong\w*|incorrect\w*|false|untrue|fail\w*|break\w*|violat\w*|lacks?|contradict\w*|errors?|mistakes?|mistaken|flaw\w*|worst|worse|least|furthest|farthest|opposite|contrary|antonym|second|runner|trap\w*|distract\w*|decoy|lure|bait|impossible|improbable|implausible|unlikely|rul(?:es?|ed|ing)\s+(?:it\s+|this\s+)?out|eliminat\w*|exclu\p{L}*|schließ\p{L}*|ausgeschlossen|descart\p{L}*|reject\w*|discard\w*|dismiss\w*|avoid\w*|except\w*|unless|if|might|maybe|perhaps|possibly|some(?:one|body)|most\s+(?:people|students)|tempt\w*|at\s+first|careless|naive|random\w*|guess\w*|hunch|coin|dice|nicht|kein\p{L}*|falsch|vielleicht|pas|n['’]est|faux|fausse|peut-être|non|não|incorrect[oa]|fals[oa]|quizás?|puede|tal\s+vez|forse|talvez|не|нет|неверн\p{L}*)(?!\p{L})|[?？]|不|没|錯|错|非|ではな|じゃな|なく|ない|間違|違い|誤|かもし|たぶん|多分|おそらく|可能|也许|或|どちら|か[。.]?$|か[A-Z]|아니|틀/giu
 /** The same, of a letter that a sentence only names. */
 const openly =
   /(?<!\p{L})(?:no|third|next|strike|cross|drop|skip\w*|besides|beside|unlike|instead|rather|compar\w*|consider\w*|look(?:ing)?\s+at|examin\w*|check\w*|test\w*|suppose|supposing|assum\w*|imagine|whether|probably|could|may|many|other|others|another|also|too|either|attractive|started?|began|was|were|had|popular|common|odd|odds|feel\w*|yet|would\s+(?:have|need|require|mean)|what\s+(?:about|if)|says|said|claims|claimed|thinks|thought|believes|friends?|classmates?|teachers?|textbooks?|books?|internet|websites?|oder|wäre|ou|o|u)(?!\p{L})/giu
 /** What denies such a word: `without a mistake`, `no doubt`, `cannot be wrong`. */
 const denied =
-  /(?<!\p{L})(?:without|free\s+(?:of|from)|no)\s+(?:an?\s+|any\s+|grammatical\s+)?(?:errors?|mistakes?|flaws?|doubts?|questions?|contradictions?|problems?)(?!\p{L})|(?<!\p{L})no\s+other(?!\p{L})|(?<!\p{L})(?:cannot|can['’]t)\s+be\s+(?:wrong|false)|(?<!\p{L})false\s+(?:positive|negative|alarm)s?(?!\p{L})/giu
+  /(?<!\p{L})(?:without|free\s+(?:of|from)|no)\s+(?:an?\s+|any\s+|grammatical\s+)?(?:errors?|mistakes?|flaws?|doubts?|questions?|contradictions?|problems?)(?!\p{L})|(?<!\p{L})(?:first|second|third|fourth|next)\s+(?:box|option|choice|one|answer|statement|item|line)(?!\p{L})|(?<!\p{L})no\s+other(?!\p{L})|(?<!\p{L})(?:cannot|can['’]t)\s+be\s+(?:wrong|false)|(?<!\p{L})false\s+(?:positive|negative|alarm)s?(?!\p{L})/giu
 const clauseBreak =
   /[,;:—–()]\s?|\s-\s|(?<!\p{L})(?:but|so|thus|hence|therefore|which|leaving|while|whereas|because|since|as|denn|weil|porque|car|puisque|because|although|though)(?!\p{L})/giu
 const longestTail = 4000

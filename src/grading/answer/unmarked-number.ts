@@ -2,6 +2,7 @@ import { everyNumberInWords } from '../number-words.ts'
 import { isCheck, type Sentence, sentenceAround, withoutAsides } from './asides.ts'
 import { isForeignUnit, isOtherQuantity } from './asked-unit.ts'
 import { withoutWork } from './calculation.ts'
+import { valuesIn } from './equation.ts'
 import { type FinalAnswer, objectionAround, type Reading } from './final-answer.ts'
 import { followUp } from './follow-up.ts'
 import { englishWords, foreignDenial } from './known-words.ts'
@@ -73,12 +74,6 @@ function ofSubject(tail: string, last: Sentence, question: string): Sentence {
   return last
 }
 
-const assignment = /(?<![\p{L}\d])([a-zA-Z])\s?=\s?(-?\d+(?:\.\d+)?)(?![\d.]*\d|\s?[-+*/×·^(=\p{L}])/gu
-
-/** The values that a text has found for its unknowns. */
-const valuesIn = (text: string): ReadonlyMap<string, string> =>
-  new Map(Array.from(text.slice(-2000).matchAll(assignment), ([, name = '', value = '']) => [name, value]))
-
 const noValues: ReadonlyMap<string, string> = new Map()
 
 /** The number that a sentence states as its result, read with the words before it. */
@@ -115,7 +110,7 @@ function statedIn(
   const { answer } = found
   if (isReported(` ${lead}`, found.rest)) return { reason: 'denied' }
   const isPart = isPartOfQuantity(lead, plain.slice(end))
-  if (isPart || isForeignUnit(answer.unit, question) || isOtherQuantity(found.rest, question))
+  if (isPart || isForeignUnit(answer.unit, question, sentence) || isOtherQuantity(found.rest, question))
     return { reason: 'extended' }
   return { answer, rest: ownRest(found.rest, answer, question) }
 }
@@ -243,7 +238,9 @@ function withoutOtherParts(sentence: string, asked: Question): string {
       (otherPart.test(after) ||
         (asked.has(others[0] ?? '') && (/^(?:and|but)\s/i.test(after) || /;/.test(sign))) ||
         ((/^(?:while|whereas)\s/i.test(after) || /;/.test(sign)) && asked.wordsIn(before) > 1))
-    if (isRejected || isElse || isCheck(clause)) return before
+    const isSupposed =
+      !asked.supposes && /\bwould\b/i.test(clause) && !/\bwould\b|\bif\b[^,;]*\b(?:were|had)\b/i.test(before)
+    if (isRejected || isElse || isSupposed || isCheck(clause)) return before
   }
   return sentence
 }
@@ -297,10 +294,16 @@ function chosen(sentence: string, asked: Question): RegExpExecArray | undefined 
   const numbers = Array.from(sentence.matchAll(everyNumber)).slice(-50)
   const inBold = bold(sentence, numbers)
   if (inBold !== undefined) return inBold
+  const taken = numbers.find(({ index }) => settling.test(sentence.slice(0, index)))
+  if (taken !== undefined) return taken
   let at = numbers.length - 1
   while (at > 0 && isBeside(sentence, numbers, at, asked)) at--
   return numbers[at] ?? numbers.at(-1)
 }
+
+/** What settles on the number after it: `so I'd answer 240`. */
+const settling =
+  /\b(?:I|we)(?:['’](?:d|ll)|\s+(?:would|will))?\s+(?:therefore\s+)?(?:answer|conclude|submit|go\s+with|choose|settle\s+(?:on|for))\s+(?:with\s+)?[*$€£]*$/i
 
 /** The number in the only bold part of a sentence that has numbers. */
 function bold(sentence: string, numbers: readonly RegExpExecArray[]): RegExpExecArray | undefined {
@@ -359,6 +362,7 @@ function isBeside(
       : asked.counts(sentence, earlier) && !asked.counts(sentence, number)
   if (contrast.test(gap)) return false
   if (ofWhole.test(gap)) return true
+  if (asked.has(number[0]) && asked.counts(sentence, earlier) && !asked.counts(sentence, number)) return true
   return (
     asked.has(number[0]) &&
     numbers.slice(0, at).some((other) => !asked.has(other[0])) &&

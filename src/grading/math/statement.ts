@@ -387,7 +387,7 @@ function inProse(text: string, last: string | null, question: string): string | 
 
 /** Signs and names that no number has. */
 const isFormal =
-  /[\\^_√∛π∞∅²³¹⁰⁴-⁹₀-₉°∪∩∈≤≥<>≈·×|()[\]]|(?<![\d\s\p{L}])[a-z](?!\p{L})|(?<!\p{L})[a-z]\s?[-+=*/]|\d[a-z](?![a-z])/iu
+  /[\\^_√∛π∞∅±∓²³¹⁰⁴-⁹₀-₉°∪∩∈≤≥<>≈·×|()[\]]|(?<![\d\s\p{L}])[a-z](?!\p{L})|(?<!\p{L})[a-z]\s?[-+=*/]|\d[a-z](?![a-z])/iu
 
 /** A number that `lastExpression` does not read: shouted, in bold, or with a word of its size or sign. */
 const isWritten = /\d!\s*$|\*\*|\b(?:thousand|million|billion|trillion|minus|negative)\b/i
