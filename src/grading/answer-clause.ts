@@ -24,9 +24,11 @@ const role = new RegExp(
   `(?<=\\b(?:by|is|was|are|were)\\s)(?:the|an?|his|her|its|their)\\s+(?:${roleWord}){1,4}$`,
   'iu',
 )
+/** What somebody or something is, by its ending or by name. */
+const roleNoun = `(?!(?:n?either|n?ever|other|another|rather|whether|former|latter|later|after|under|over|however|per)\\b)(?:[a-zß-ÿ-]{2,20}(?:er|or|ist|ian|ess|man|woman|ant|ent|eur|ar)|poet|king|queen|river|city|town|planet|island|state|band|god|goddess|monk|pope|nun|pilot|chef|spy|saint|lake|sea|country|capital|element|novel|play|film|company|singer|scholar|duo|trio|group|team)`
 /** The same at the start of an answer, before a name: `English novelist Jane Austen`. */
 const roleFirst = new RegExp(
-  `^(?:(?:[Tt]he|[Aa]n?|[Hh]er|[Hh]is|[Ii]ts)\\s+)?(?:(?!${noRole}\\b)(?:\\p{Ll}[\\p{Ll}'’-]{1,20}|\\p{Lu}\\p{Ll}{2,12}(?:ish|an|ese|ch|sh))\\s+){0,3}(?!${noRole}\\b)\\p{Ll}[\\p{Ll}-]{2,20}\\s+$`,
+  `^(?:(?:[Tt]he|[Aa]n?|[Hh]er|[Hh]is|[Ii]ts)\\s+)?(?:(?!${noRole}\\b)(?:[a-zß-ÿ][a-zß-ÿ'’-]{1,20}|[A-Z][a-zß-ÿ]{2,12}(?:ish|an|ese|ch|sh))\\s+){0,3}(?!${noRole}\\b)${roleNoun}\\s+$`,
   'u',
 )
 const day = String.raw`(?:(?:born|b\.|died|d\.|c\.|ca\.|circa)\s*)?(?:\d{1,2}\s+)?(?:(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+)?(?:\d{1,2},\s+)?\d{1,4}(?:\s+(?:BC|AD|BCE|CE))?`

@@ -68,7 +68,7 @@ function lastSentence(text: string): { readonly before: string; readonly last: s
 const inBold = /\*\*([^*\n]{1,100})\*\*/g
 /** A sentence, and no item of a list: it has a verb. */
 const isSentence =
-  /(?<!\p{L})(?:is|was|are|were|be|been|has|have|had|wrote|made|built|won|means|called|named|located|situated|took|takes|gave|gives|given|invented|discovered|founded|composed|painted|directed|ist|sind|war|heißt|lautet|est|sont|était|es|son|era|fue|está|è|é|foi)(?!\p{L})|是|为|は|です|이다/iu
+  /(?<!\p{L})(?:is|was|are|were|be|been|has|have|had|wrote|made|built|won|means|called|named|located|situated|took|takes|gave|gives|given|invented|went|came|became|becomes|got|led|held|stood|stands|lies|sits|runs|\p{L}{2,}ed|ist|sind|war|heißt|lautet|est|sont|était|es|son|era|fue|está|è|é|foi)(?!\p{L})|是|为|は|です|이다/iu
 /** What leads to a conclusion from what was said before. */
 const concluding = /^\W*(?:so|therefore|thus|hence|in\s+short|overall|finally|in\s+conclusion)\b/i
 
@@ -113,9 +113,20 @@ const offersAnother = (remark: string): boolean => isOffer(remark) || saying.tes
 
 function stated(plain: string, question: string): readonly string[] {
   const found = finalAnswer(plain, { ...announced, prompt: question }, ['boxed', 'hashes', 'tag', 'phrase'])
-  if ('answer' in found) return [found.answer]
+  if ('answer' in found)
+    return found.kind === 'phrase' || isAlone(plain, plain.length - found.tail, found.answer)
+      ? [found.answer]
+      : []
   if (found.kind !== undefined || !/\s/.test(plain)) return []
   return unannounced(plain)
+}
+
+/** Whether a mark stands in its line with nothing but a label or a sentence: `Timbuktu \\boxed{Paris}` names two. */
+function isAlone(plain: string, start: number, marked: string): boolean {
+  const before = plain.slice(plain.lastIndexOf('\n', start - 1) + 1, start)
+  const [after = ''] = plain.slice(plain.indexOf(marked, start) + marked.length).split('\n', 1)
+  const isSaid = (text: string): boolean => !/\p{L}/u.test(text) || isSentence.test(text)
+  return (isSaid(before) || /[:：]\W*$/.test(before)) && isSaid(after.replace(/<\/?\w+>|\\\w+/g, ''))
 }
 
 function unannounced(plain: string): readonly string[] {
@@ -131,8 +142,9 @@ function unannounced(plain: string): readonly string[] {
     if (isConclusion || !sentences.some((one) => opening(one) === opening(last))) texts.push(stated)
   }
   const rest = plain.slice((only?.index ?? 0) + (only?.[0].length ?? 0))
-  if (bold.length === 1 && only !== undefined && last.includes(only[0]) && !isWithdrawn(rest, () => null))
-    texts.push(only[1] ?? '')
+  const lead = only === undefined ? '' : last.slice(0, last.indexOf(only[0]))
+  const isStated = isSentence.test(lead) && !isHedged(lead) && !offersAnother(firstSentence(rest))
+  if (bold.length === 1 && isStated && !isWithdrawn(rest, () => null)) texts.push(only?.[1] ?? '')
   return [...texts, ...statedFirst(plain)]
 }
 

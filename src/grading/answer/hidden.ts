@@ -1,6 +1,6 @@
 /** Commands that strike or hide their argument, and colours that do not show on paper. */
 const hiding =
-  /\\(?:[hv]?phantom|smash|[bx]?cancel|cancelto\s*\{[^{}]{0,40}\}|sout|xout|st|strike|not|rlap|llap|(?:text)?color\s*\{\s*(?:white|transparent|yellow)\s*\})[\s{$([*]*(?:\\[([]\s*)?$/
+  /\\(?:[hv]?phantom|smash|[bx]?cancel|cancelto\s*\{[^{}]{0,40}\}|sout|xout|st|strike|not|rlap|llap|(?:text)?color\s*\{\s*(?:white|transparent|yellow)\s*\})[\s{$([*`"']*(?:\\[([]\s*)?$/
 const striking = /<(del|s|strike)>/gi
 const unseen = /<(\w+)\b[^<>]{0,200}(?:display\s*:\s*none|visibility\s*:\s*hidden|\bhidden\b)[^<>]{0,200}>/gi
 const reach = 400

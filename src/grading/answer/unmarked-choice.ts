@@ -57,7 +57,7 @@ const mentioning =
   /\b(?:consider(?:ing|ed)?|look(?:ing)?\s+at|examin(?:e|ing)|discuss(?:ing)?|start(?:ing|ed)?\s+with|fig(?:ure|\.)?|section|appendix|table|chapter|page|vitamin|hepatitis|type|grade|class|group|student|point|cross\s+out|strike|drop|rule\s+out|avoid)\s+(?:option\s+|choice\s+)?[*_("'$]*$|\b(?:previous|earlier|other|another|next|last)\s+(?:question|problem|task|exercise)\b[^.]{0,40}$/i
 /** A letter that may name a choice: no article, no person, no unit, no name in a formula. */
 const lone = new RegExp(
-  `(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}'’\\\\^_{!¬~]|\\d\\s)(?:[B-HJ-Z]|A(?!\\s+(?!${noNoun})\\p{Ll}|(?<=^A)\\s+\\p{Lu}\\p{Ll})|I(?!\\s+\\p{Ll}))(?![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}'’′^_]|\\s?=)`,
+  `(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}'’\\\\^_{!¬~]|[~!<>≠≈=]=\\s?|\\d\\s)(?:[B-HJ-Z]|A(?!\\s+(?!${noNoun})\\p{Ll}|(?<=^A)\\s+\\p{Lu}\\p{Ll})|I(?!\\s+\\p{Ll}))(?![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}'’′^_]|\\s?=)`,
   'gu',
 )
 const formula = /\$(?!\s*(?:\\(?:text|mathrm|textbf|mathbf)\{)?\(?[A-Z]\)?\}?\s*\$)[^$\n]{1,300}\$/g
@@ -283,6 +283,12 @@ function lastSentence(
   )
   const last = all.at(-1)
   if (last === undefined) return null
+  // A letter alone in another line is another answer, and one in code is quoted.
+  const isAlone = (line: string): boolean => {
+    const letter = /^[\s*_>#(]{0,6}([A-Z])[\s*_).]{0,4}$/.exec(line)?.[1]
+    return letter !== undefined && letter !== last.letter && isListed(letter)
+  }
+  if (tail.split('\n').some(isAlone)) return { reason: 'several_choices' }
   const start = startOfSentence(shown, last.index)
   const inSentence = all.filter(({ index }) => index >= start)
   const isSame = ({ letter }: Mention): boolean => letter === last.letter
@@ -292,7 +298,9 @@ function lastSentence(
   if (!others.every(isRuledOut)) return { reason: 'several_choices' }
   const first = inSentence.find(isSame) ?? last
   const before = tail.slice(0, first.index)
-  if (mentioning.test(before.slice(-120))) return { reason: 'no_choice' }
+  const equated = /(?<!\p{L})([A-Z])\s?[=≠≈]/u.exec(tail.slice(start, last.index))?.[1] ?? ''
+  if (mentioning.test(before.slice(-120)) || /`\s*#+[^`\n]*$/.test(before) || isListed(equated))
+    return { reason: 'no_choice' }
   const own = texts.get(last.letter) ?? ''
   const said = own === '' ? clause : withoutText(clause, own)
   if (speaksAgainst(said, question, [against, openly])) return { reason: 'denied' }
@@ -318,7 +326,7 @@ function lastSentence(
 
 /** Whether a letter ends its sentence as a clause of its own: `It halves the range: D.` */
 const isApposed = (text: string, { index, letter }: Mention): boolean =>
-  /(?:[,:;—–→⇒=]|\s-|->)\s?[*_("'[]{0,3}$/.test(text.slice(Math.max(0, index - 8), index)) &&
+  /(?:[,:;—–→⇒]|\s-|->)\s?[*_("'[]{0,3}$/.test(text.slice(Math.max(0, index - 8), index)) &&
   /^[)*_"'\]]{0,3}\s?(?:[.!]?\s*$|[.!]\s|\n)/.test(text.slice(index + letter.length, index + 10))
 
 /** `B is the synonym`, `only B is odd`: what it is said to be is what is asked for, if no word speaks against it. */
