@@ -243,21 +243,12 @@ function withoutSame(inner: string, another: Another): string {
   return another(value) === 'same' ? value : inner
 }
 
-/** A quantity in two units, or a part of something: `(3 hours and 30 minutes)`, `(4 of the 6 trays)`. */
+/** A part of something: `(4 of the 6 trays)`. */
 const inParts =
-  /^\s*(?:that\s+is,?\s+|i\.?e\.?,?\s+)?\$?\d[\d.,]*\s(?:\p{L}+,?\s(?:and\s)?\d[\d.,]*\s\p{L}+\s*\)|(?:\p{L}+\s)?(?:of|out\s+of|per|for|at|from|each|a|an|in\s+each|on\s+each)\b)/u
+  /^\s*(?:that\s+is,?\s+|i\.?e\.?,?\s+)?\$?\d[\d.,]*\s(?:\p{L}+\s)?(?:of|out\s+of|per|for|at|from|each|a|an|in\s+each|on\s+each)\b/u
 
 /** The answer as a rate: `or 800 per day`. */
 const asRate = /^\$?\d[\d.,]*\s(?:\p{L}+\s)?(?:per|each|an?)(?![\p{L}])/u
-const measure =
-  /^\s*\d[\d.,]*\s(seconds?|minutes?|hours?|days?|weeks?|months?|years?|cents?|meters?|metres?|kilometers?|kilometres?|centimeters?|centimetres?|millimeters?|millimetres?|km|cm|mm|m|feet|inches|yards?|miles?|grams?|kg|g|ounces?|pounds?|lit(?:er|re)s?|ml|dozens?)\)/i
-
-/** Whether a bracket gives the answer in another unit: `6 minutes (360 seconds)`. */
-const isConverted = (inner: string, before: string): boolean => {
-  const unit = measure.exec(inner)?.[1]
-  return unit !== undefined && /\p{L}/u.test(before) && !before.includes(unit)
-}
-
 /** Another answer that is conceded beside the first. */
 const concession =
   /,\s*(?:but|though|although|yet|however)\s+(?:also\s+)?\(?([A-Z]|-?\$?\d[\d.,]{0,20})\)?\s(?:\p{L}+\s){0,3}(?:also|too|accept\w*|possible|equal(?:ly)?|better|works|fits|as\s+well)\b|,\s*(?:but|and)\s+so\s+(?:does|do|is|are|would|might)\s+\(?([A-Z]|-?\$?\d[\d.,]{0,20})(?![\p{L}])/u
@@ -333,8 +324,7 @@ function wordsAfter(rest: string, another: Another): Objection | null {
     if (word === '(' || word === ':')
       return another(following.replace(/^\s*(?:or\s+)?/, '')) === 'other' &&
         !/^[^)]*(?:[=×+]|\d\s?\*)/.test(following) &&
-        !inParts.test(following) &&
-        !(word === '(' && isConverted(following, rest.slice(0, index)))
+        !inParts.test(following)
         ? 'several_answers'
         : null
     if (word === 'as' && /^\s+well\s+as\b/i.test(following)) return 'several_answers'

@@ -66,11 +66,9 @@ function tellsOfOthers(text: string, counted: string, asked: ReadonlySet<string>
     const after = text.slice(index + written.length)
     if (calculated.test(text.slice(Math.max(0, index - 4), index)) || operated.test(after)) continue
     const { units } = unitAt(after)
-    if (
-      units.length > 0 &&
-      ownUnits.length > 0 &&
-      !units.some(({ base }) => ownUnits.some((one) => one.base === base))
-    ) {
+    // The same in another unit would be gone, if it were right.
+    if (units.length > 0 && ownUnits.length > 0) {
+      if (units.some(({ base }) => ownUnits.some((one) => one.base === base))) return false
       others++
       continue
     }
