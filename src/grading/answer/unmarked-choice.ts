@@ -1,3 +1,13 @@
+import {
+  against,
+  clauseAround,
+  denied,
+  lastClauses,
+  openly,
+  sentenceOf,
+  speaksAgainst,
+  startOfSentence,
+} from './choice-clause.ts'
 import { type AnswerKind, type FinalAnswer, objectionAround, unreal } from './final-answer.ts'
 import { hasForeignWords } from './known-words.ts'
 import { leadWithin } from './lead-in.ts'
@@ -55,6 +65,9 @@ const verdict =
 /** Words that name a letter without choosing it. */
 const mentioning =
   /\b(?:consider(?:ing|ed)?|look(?:ing)?\s+at|examin(?:e|ing)|discuss(?:ing)?|start(?:ing|ed)?\s+with|fig(?:ure|\.)?|section|appendix|table|chapter|page|vitamin|hepatitis|type|grade|class|group|student|point|cross\s+out|strike|drop|rule\s+out|avoid)\s+(?:option\s+|choice\s+)?[*_("'$]*$|\b(?:previous|earlier|other|another|next|last)\s+(?:question|problem|task|exercise)\b[^.]{0,40}$/i
+/** A letter behind these is a part of a formula: `\\hat{B`, `C / B`. */
+const inFormula =
+  /[=/|&\\][\s,!]*[*_("'[]{0,3}$|\\(?!(?:text|math)\w*|boxed|bf|bm|mbox)[A-Za-z]{1,12}\s?\{[^{}]{0,20}$/
 /** A letter that may name a choice: no article, no person, no unit, no name in a formula. */
 const lone = new RegExp(
   `(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}'’\\\\^_{!¬~]|[~!<>≠≈=]=\\s?|\\d\\s)(?:[B-HJ-Z]|A(?!\\s+(?!${noNoun})\\p{Ll}|(?<=^A)\\s+\\p{Lu}\\p{Ll})|I(?!\\s+\\p{Ll}))(?![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}'’′^_]|\\s?=)`,
@@ -62,29 +75,7 @@ const lone = new RegExp(
 )
 const formula = /\$(?!\s*(?:\\(?:text|mathrm|textbf|mathbf)\{)?\(?[A-Z]\)?\}?\s*\$)[^$\n]{1,300}\$/g
 
-/** What says of a letter that it is not the answer, or leaves it open. */
-const against =
-  /(?<!\p{L})(?:not|never|nothing|nobody|none|neither|nor|cannot|\p{L}{2,9}n['’‘`]t|wrong\w*|incorrect\w*|false|untrue|fail\w*|break\w*|violat\w*|lacks?|contradict\w*|errors?|mistakes?|mistaken|flaw\w*|worst|worse|least|furthest|farthest|opposite|contrary|antonym|second|runner|trap\w*|distract\w*|decoy|lure|bait|impossible|improbable|implausible|unlikely|rul(?:es?|ed|ing)\s+(?:it\s+|this\s+)?out|eliminat\w*|exclu\p{L}*|schließ\p{L}*|ausgeschlossen|descart\p{L}*|reject\w*|discard\w*|dismiss\w*|avoid\w*|except\w*|unless|if|might|maybe|perhaps|possibly|some(?:one|body)|most\s+(?:people|students)|tempt\w*|at\s+first|careless|naive|random\w*|guess\w*|hunch|coin|dice|nicht|kein\p{L}*|falsch|vielleicht|pas|n['’]est|faux|fausse|peut-être|non|não|incorrect[oa]|fals[oa]|quizás?|puede|tal\s+vez|forse|talvez|не|нет|неверн\p{L}*)(?!\p{L})|[?？]|不|没|錯|错|非|ではな|じゃな|なく|ない|間違|違い|誤|かもし|たぶん|多分|おそらく|可能|也许|或|どちら|か[。.]?$|か[A-Z]|아니|틀/giu
-/** The same, of a letter that a sentence only names. */
-const openly =
-  /(?<!\p{L})(?:no|third|next|strike|cross|drop|skip\w*|besides|beside|unlike|instead|rather|compar\w*|consider\w*|look(?:ing)?\s+at|examin\w*|check\w*|test\w*|suppose|supposing|assum\w*|imagine|whether|probably|could|may|many|other|others|another|also|too|either|attractive|started?|began|was|were|had|popular|common|odd|odds|feel\w*|yet|would\s+(?:have|need|require|mean)|what\s+(?:about|if)|says|said|claims|claimed|thinks|thought|believes|friends?|classmates?|teachers?|textbooks?|books?|internet|websites?|oder|wäre|ou|o|u)(?!\p{L})/giu
-/** What denies such a word: `without a mistake`, `no doubt`, `cannot be wrong`. */
-const denied =
-  /(?<!\p{L})(?:without|free\s+(?:of|from)|no)\s+(?:an?\s+|any\s+|grammatical\s+)?(?:errors?|mistakes?|flaws?|doubts?|questions?|contradictions?|problems?)(?!\p{L})|(?<!\p{L})(?:first|second|third|fourth|next)\s+(?:box|option|choice|one|answer|statement|item|line)(?!\p{L})|(?<!\p{L})no\s+other(?!\p{L})|(?<!\p{L})(?:cannot|can['’]t)\s+be\s+(?:wrong|false)|(?<!\p{L})false\s+(?:positive|negative|alarm)s?(?!\p{L})/giu
-const clauseBreak =
-  /[,;:—–()]\s?|\s-\s|(?<!\p{L})(?:but|so|thus|hence|therefore|which|leaving|while|whereas|because|since|as|denn|weil|porque|car|puisque|because|although|though)(?!\p{L})/giu
 const longestTail = 4000
-
-/** Whether a clause has words against the letter in it that are not the question's: "Which is wrong?" asks for one. */
-function speaksAgainst(clause: string, question: string, words: readonly RegExp[]): boolean {
-  const said = clause.replace(denied, ' ')
-  const asked = question.toLowerCase()
-  return words.some((pattern) =>
-    Array.from(said.matchAll(pattern), ([word]) => word.toLowerCase()).some(
-      (word) => !asked.includes(word) || !/\p{L}{2}/u.test(word),
-    ),
-  )
-}
 
 /** The last cell of a table that a text ends with, or the text. */
 const lastCell = (text: string): string =>
@@ -299,7 +290,12 @@ function lastSentence(
   const first = inSentence.find(isSame) ?? last
   const before = tail.slice(0, first.index)
   const equated = /(?<!\p{L})([A-Z])\s?[=≠≈]/u.exec(tail.slice(start, last.index))?.[1] ?? ''
-  if (mentioning.test(before.slice(-120)) || /`\s*#+[^`\n]*$/.test(before) || isListed(equated))
+  if (
+    mentioning.test(before.slice(-120)) ||
+    inFormula.test(before.slice(-60)) ||
+    /`\s*#+[^`\n]*$/.test(before) ||
+    isListed(equated)
+  )
     return { reason: 'no_choice' }
   const own = texts.get(last.letter) ?? ''
   const said = own === '' ? clause : withoutText(clause, own)
@@ -335,44 +331,6 @@ const isIdentity = /^\W*(?:(?:[Ss]o|[Tt]hus|[Hh]ence|[Oo]nly)\s+)?[A-Z]\W{0,3}\s
 const withoutText = (clause: string, own: string): string => {
   const at = clause.toLowerCase().indexOf(own)
   return at < 0 ? clause : clause.slice(0, at) + clause.slice(at + own.length)
-}
-
-const sentenceEnd = /[.!?。！？](?=\s|$|[\p{Lo}])|\n/gu
-
-function startOfSentence(text: string, at: number): number {
-  const from = Math.max(0, at - 600)
-  const ends = Array.from(text.slice(from, at).matchAll(sentenceEnd))
-  const end = ends.at(-1)
-  return end === undefined ? from : from + end.index + end[0].length
-}
-
-/** The sentence around a place. */
-function sentenceOf(text: string, at: number): string {
-  const rest = text.slice(at, at + 600)
-  const end = rest.search(sentenceEnd)
-  return text.slice(startOfSentence(text, at), at + (end < 0 ? rest.length : end))
-}
-
-/** The clause around a place. */
-function clauseAround(text: string, at: number): string {
-  const before = text.slice(startOfSentence(text, at), at)
-  const rest = text.slice(at, at + 600)
-  const end = rest.search(sentenceEnd)
-  const after = end < 0 ? rest : rest.slice(0, end + (/[?？]/.test(rest[end] ?? '') ? 1 : 0))
-  // The letter may stand in brackets of its own.
-  const own = /^[A-Z][)\]*_"']*[.:]?\s?/.exec(after)?.[0].length ?? 1
-  const to = after.slice(own).search(clauseBreak)
-  return lastClauses(before, 1) + (to < 0 ? after : after.slice(0, own + to))
-}
-
-/** The last clauses of the beginning of a sentence that have words, without what joins them to the one before. */
-function lastClauses(before: string, count: number): string {
-  const shown = before.replace(/(?<=\p{L})\([^()]{0,40}\)/gu, (inner) => 'o'.repeat(inner.length))
-  const breaks = Array.from(shown.matchAll(clauseBreak)).filter(({ index, 0: sign }) =>
-    /[\p{L}\p{N}]/u.test(before.slice(index + sign.length)),
-  )
-  const from = breaks.at(-count)
-  return from === undefined ? before : before.slice(from.index + from[0].length)
 }
 
 function judged(
