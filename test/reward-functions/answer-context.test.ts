@@ -116,8 +116,13 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     {
       read: eggs,
       truth: '48',
-      refused: ['#### 48%', 'The answer is 48 cents.', 'The answer is 48 more than he needs.'],
-      paid: ['#### 48 cookies', '#### 48 dollars'],
+      refused: [
+        '#### 48%',
+        '#### 48 dollars',
+        'The answer is 48 cents.',
+        'The answer is 48 more than he needs.',
+      ],
+      paid: ['#### 48 cookies'],
     },
     {
       read: mathOf('What does it cost, in dollars?'),

@@ -45,7 +45,7 @@ const concluded = new RegExp(
   `\\b(?:(?:is|ist|es|est|[Ss]o|thus|Thus|hence|Hence|therefore|Therefore|[Aa]lso|[Dd]aher|[Ss]omit|[Dd]onc|[Ii]t['’]s|[Tt]hat['’]s|(?:[Tt]his|[Tt]hat|[Ii]t|[Ww]hich)\\s+(?:matches|corresponds\\s+to|agrees\\s+with|points\\s+to)|i\\.e\\.|[Ii]t\\s+(?:must|has\\s+to)\\s+be)(?:,?\\s+it\\s+is|,?\\s+it['’]s|,)?)\\s+(?:the\\s+)?(?:${optionNoun}\\s+)?${closed}`,
   'gu',
 )
-/** A letter behind what it stands for: `O(log n), option D.`, `0.5 A, matching choice A`, `a Type I error — answer A`. */
+/** A letter behind what it stands for: `O(log n), option D.`, `0.5 A, matching choice A`. */
 const behind = new RegExp(
   `(?:[,;:(—–→]|\\s-|(?<=[,;—–]\\s)(?:matching|i\\.e\\.,?|that\\s+is,?|namely|which\\s+is))\\s?${optionNoun}\\s+${closed}`,
   'gu',

@@ -32,7 +32,7 @@ const idle = [
   ),
 ]
 
-/** What a bracket behind an answer tells of something else: `(the antiderivative being x³)`. */
+/** What a bracket behind an answer says about something else: `(the antiderivative being x³)`. */
 const bracketed =
   /\s\((?!\s*(?:or|not|i\.?e|that\s+is|about|approx|roughly|around|circa|ca\.|in\s+decimal|or\s+so)\b|\s*[≈~=\d$\\-])(?=[^()]*\p{L}{3,}\s)(?![^()]*\b(?:answer|value|result|correct|right|true|actual\w*|real\w*|wrong|instead|should|maybe|perhaps|possibly|or|not|but|if|unless|also|too|guess\w*|mistake\w*|error\w*|equals?|either|both)\b)((?:[^()\n]|\([^()\n]{0,40}\)){4,160})\)(?=\s*(?:[.;,]|\n|$))/giu
 

@@ -97,6 +97,8 @@ export function finalStatement(response: string, boxOnly = false, question = '')
   if (placed === null)
     return (boxOnly ? null : unmarked(text, question)) ?? { reason: boxOnly ? 'no_box' : 'no_answer' }
   const { statement, start, end, rest, isBox } = placed
+  // The sign of prohibition over its last character.
+  if (text.slice(start, end + 4).includes('\u20e0')) return { reason: 'denied' }
   const place = {
     kind: isBox ? ('boxed' as const) : ('phrase' as const),
     start,
