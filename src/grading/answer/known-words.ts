@@ -187,7 +187,7 @@ function proseOf(sentence: string): string {
 }
 
 /** Words that only English has. */
-const englishWords =
+export const englishWords =
   /(?<![\p{L}])(?:the|is|are|was|were|of|to|it|that|this|these|my|our|so|we|has|have|what|how|if|not|with|one|you|they|by|an|for|on|at|your|would|could|had)(?![\p{L}])/iu
 /** Words by which a sentence in another language denies. */
 export const foreignDenial =
