@@ -5,6 +5,7 @@ import gsm8k from '../../reward-functions/gsm8k.ts'
 import mathVerify from '../../reward-functions/math-verify.ts'
 import numericMatch from '../../reward-functions/numeric-match.ts'
 import qaF1 from '../../reward-functions/qa-f1.ts'
+import searchEm from '../../reward-functions/search-em.ts'
 import searchSubem from '../../reward-functions/search-subem.ts'
 import type { Json, Rule } from '../../src/contract/index.ts'
 import { type RowParts, row, ruleContract, scored } from '../../src/contract/testing.ts'
@@ -230,7 +231,12 @@ const readers = {
   'search-subem': reader(searchSubem),
   'math-verify': reader(mathVerify),
   gsm8k: reader(gsm8k),
+  'search-em': (parts: RowParts) =>
+    scored(searchEm, { ...parts, groundTruth: { target: listed(parts.groundTruth) } })?.value,
 }
+/** Several spellings of one answer are a list in JSON. */
+const listed = (truth: Json | undefined): Json =>
+  `${truth}`.startsWith('[') ? JSON.parse(`${truth}`) : (truth ?? '')
 /** What a right answer earns. */
 const full = (rule: string): number => (rule === 'gsm8k' ? 1.1 : 1)
 
@@ -243,6 +249,7 @@ for (const [name, refused, paid] of [
   ['fifth', 21, 0],
   ['fifth-mathematics', 0, 0],
   ['sixth', 13, 0],
+  ['seventh', 8, 0],
   // Variations of classes that the sets showed, and their mirror images.
   ['classes', 0, 0],
 ] as const)

@@ -4,7 +4,13 @@ import { areSame, askedUnits, type Unit, unitAt, unitsOf } from './units.ts'
 const percents = new Set(['%', 'percent', 'percentage', 'pct'])
 const ofShares =
   /%|percent|\bpct\b|probability|probable|chance|odds|likely|likelihood|share|fraction|portion|proportion|rate|ratio|decimal|relative/i
-const words = /[\p{L}]+|[$¢€£₹¥°]/gu
+const words = /°\s?[CF](?![\p{L}])|[\p{L}]+|[$¢€£₹¥°]/gu
+/** The scale of the last degrees of a text, if it names one. */
+const degreesIn = (text: string): string => {
+  const [, sign, name] =
+    Array.from(text.matchAll(/°\s?([CF])(?![\p{L}])|\bdegrees?\s(celsius|fahrenheit)\b/giu)).at(-1) ?? []
+  return sign === undefined ? (name?.toLowerCase() ?? '°') : `°${sign.toLowerCase()}`
+}
 
 /** A number between dollar signs, which are those of a formula. */
 const formula = /\$[^$\n]*\d[^$\n]*\$/
@@ -15,7 +21,7 @@ const formula = /\$[^$\n]*\d[^$\n]*\$/
  */
 export function isForeignUnit(unit: string | undefined, question: string, text = ''): boolean {
   if (unit === undefined || question === '' || (unit === '$' && formula.test(text))) return false
-  const own = unit.toLowerCase()
+  const own = /^(?:°|degrees?)$/i.test(unit) ? degreesIn(text) : unit.toLowerCase()
   if (percents.has(own)) {
     // "A 15% discount ... the price in dollars" asks for no share.
     const topic = /[^.!?]*\?(?![\s\S]*\?)/.exec(question)?.[0] ?? question
@@ -32,7 +38,7 @@ export function isForeignUnit(unit: string | undefined, question: string, text =
     word.toLowerCase() === 'in'
       ? []
       : [
-          ...unitsOf(word.toLowerCase()),
+          ...unitsOf(word.toLowerCase().replace(/(?<=°)\s/, '')),
           ...(/^(?:square|cubic|sq)$/i.test(word) ? unitAt(question.slice(index, index + 30)).units : []),
         ],
   )

@@ -62,7 +62,7 @@ function readChoice(whole: string, labels: readonly string[], question: string):
   const found = sole.exec(text)
   const written = found?.[1] ?? found?.[2] ?? found?.[3]
   if (found === null || written === undefined) return denialOrNone(text, labels)
-  const rest = text.slice(found[0].length)
+  const rest = text.slice(found[0].length).replace(/^\p{Cf}+/u, '')
   if (/^[\s*_)\]]*(?:[≠<>≉≁]|!=|\\ne)/.test(rest)) return { reason: 'denied' }
   // A lower-case letter in a sentence is a word: "the answer is a dog".
   const isWord =

@@ -220,6 +220,7 @@ export function objectionAround<V>(
   const start = later.search(/[.!?。！？\n]|;\s/)
   if (start >= 0 && isWithdrawn(later.slice(start).replace(/^;/, '\n'), another)) return 'withdrawn'
   if (kind.isTakenBack?.(later)) return 'withdrawn'
+  if (/^[\s$*)]*!/.test(after) && /\bfactorial\b/i.test(later.slice(0, 100))) return 'extended'
   return loneLater(later, another) ? 'several_answers' : null
 }
 
@@ -243,6 +244,15 @@ const lesser = /\b(?:second|third|next)[- ](?:best|choice)\b|\brunner[- ]up\b|^\
 const withoutOpening = (before: string): string =>
   before.slice(0, before.length - (opening.exec(before.slice(-30))?.[0].length ?? 0))
 
+/**
+ * Models lead to a mark in any words. An announcement is read more strictly, because other sentences look like one, and
+ * so are a label or a cell right before a mark, and words in its formula: `Minority: \boxed{42}`.
+ */
+const isReadStrictly = (text: string, place: Place, lead: string): boolean =>
+  place.kind === 'phrase' ||
+  (/[:：|][\s*_]*$/.test(lead.slice(-20)) && lead.trim().split(/\s+/).length <= 5) ||
+  /\\text\w{0,10}\s?\{[^{}]{0,200}\}\s*$/.test(text.slice(Math.max(0, place.start - 240), place.start))
+
 /** Whether the sentence around a mark has words that neither state a result nor are the question's. */
 function strays(text: string, place: Place, before: string, question: string): Objection | null {
   const sentence = leadingSentence(text.slice(Math.max(0, place.start - 400), place.start))
@@ -251,7 +261,7 @@ function strays(text: string, place: Place, before: string, question: string): O
     place.kind !== 'phrase' || /\n[\s*_#]*$/.test(before) ? sentence : sentence.replace(/^.*[,:;—]/, '')
   const [, label = ''] = place.kind === 'phrase' ? (labelled.exec(withoutOpening(before)) ?? []) : []
   if (label !== '' && (hasForeignWords(label, question) || lesser.test(label))) return 'denied'
-  if (lead !== '' && hasForeignWords(lead, question)) return 'denied'
+  if (lead !== '' && isReadStrictly(text, place, lead) && hasForeignWords(lead, question)) return 'denied'
   if (
     isMocked(place.isClosed ? place.text : text.slice(place.from, place.from + 200).replace(/\n[\s\S]*/, ''))
   )

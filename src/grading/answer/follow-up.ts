@@ -44,7 +44,7 @@ const contrast =
   /^[\s,;:–—\-(]*(?:and\s+|but\s+)?(?:not|rather\s+than|instead\s+of)\s+(?:by\s+|the\s+|just\s+|merely\s+|option\s+)?\(?(?:-?[\d.,/]+|[A-Z]|[\p{L}]+)\)?[\s.,;)]*/u
 /** Other answers that are called wrong, at the end of a sentence. */
 const others =
-  /[;,–—]\s(?:while\s|but\s|and\s)?\(?(?:[A-Z]|-?\$?\d[\d.]{0,20})\)?(?:(?:,\s(?:and\s)?|\sand\s|\s&\s)\(?(?:[A-Z]|-?\$?\d[\d.]{0,20})\)?){0,6}\s(?:is|are|was|were)\s(?:all\s|both\s)?(?:wrong|incorrect|false|not\s[\p{L}\s]{1,30}|the\s(?:others?|remaining|rest)(?:\s\p{L}+){0,2})\s*$/u
+  /[;,–—]\s(?:while\s|but\s|and\s)?\(?(?:[A-Z]|-?\$?\d[\d.]{0,20})\)?(?:(?:,\s(?:and\s)?|\sand\s|\s&\s)\(?(?:[A-Z]|-?\$?\d[\d.]{0,20})\)?){0,6}\s(?:is|are|was|were)\s(?:all\s|both\s)?(?:wrong|incorrect|false|(?:an?\s)?(?:[\p{L}-]+\s){0,2}(?:myths?|misconceptions?|distractors?|traps?)|not\s[\p{L}\s]{1,30}|the\s(?:others?|remaining|rest)(?:\s\p{L}+){0,2})\s*$/u
 const hedges = new RegExp(
   `(?<![\\p{L}])(?:${doubt}|or|either|unless|if|wrong|incorrect|false|not\\s+sure|unsure|versus|vs|或|还是|可能)(?![\\p{L}])|\\?`,
   'iu',

@@ -43,6 +43,10 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
     /\b(?:at\s+(?:the\s+)?(?:very\s+|absolute\s+)?(?:most|least)|(?<!\b(?:adds?|add(?:ed|ing)|sums?|comes?|rings?|totals?|rounds?|works?)\s)up\s+to|under|over|above|below|beyond|exceed(?:s|ing)?|no\s+(?:more|less|fewer)\s+than|almost|nearly|close\s+to|next\s+to|just\s+(?:short\s+of|shy\s+of|under|over|past)|short\s+of|not\s+quite|bounded\s+by|minimum\s+of|maximum\s+of|used\s+to\s+be|(?:upwards|north|south)\s+of|in\s+the\s+(?:neighbou?rhood|vicinity|region|ballpark)\s+of|somewhere\s+(?:around|near|close\s+to)|something\s+like|in\s+the\s+(?:low|mid|high|upper|lower)|(?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth|negative|cube|power|root|logarithm)s?\s+of|(?:numbers?|integers?|figures?|values?)\s+(?:with|having|near|like|such\s+as|ending\s+(?:in|with)|beginning\s+with|starting\s+(?:with|at|from)|before|after|around|close\s+to|following|preceding|containing)|first\s+choice|second\s+choice|multiple\s+of|factor\s+of|divisor\s+of|(?:rival|opposite|contrary|successor|predecessor|reverse|complement)\s+of|square\s+(?:root\s+)?of|cube\s+of|half\s+of|(?:two|three|four|five|six|seven|eight|nine|ten|\d{1,4})\s+times|twice|double|triple|inverse\s+of|reciprocal\s+of|negation\s+of|mehr\s+als|weniger\s+als|más\s+de|menos\s+de|au\s+moins|au\s+plus|mindestens|höchstens|wenigstens|maximal|knapp|beinahe|presque|quasiment|casi|quase|почти|几乎|将近|como\s+mucho|al\s+menos|por\s+lo\s+menos|a\s+lo\s+sumo|como\s+m[áí]nimo|como\s+máximo|tout\s+au\s+plus|almeno|al\s+massimo|pelo\s+menos|no\s+máximo|otherwise|else)\s*$|(?:至少|至多|最多|最少|不到|大于|小于|超过|低于|高于|少于|多于|меньше|больше|не\s+менее|не\s+более|أقل\s+من|أكثر\s+من|أقل|أكثر)\s*$/i,
   ],
   [
+    'inequality',
+    /(?<![\p{L}])(?:doppio|triplo|met[àa]|multiplo|divisore|quadrato|radice|doble|mitad|m[úu]ltiplo|divisor|cuadrado|ra[íi]z|dobro|metade|double|moiti[ée]|multiple|diviseur|carr[ée]|racine|doppelte|dreifache|h[äa]lfte|vielfaches|teiler|quadrat|wurzel)\s+(?:d[ieoa]|von|aus)\s*\$?$/iu,
+  ],
+  [
     'doubted',
     new RegExp(
       `\\b${doubt}\\b(?:[\\s,]+${filler}){0,5}[\\s,:]*$|\\b(?:may|can)\\s+(?:also\\s+)?be\\s*$|(?:可能|也许|或许|大概)(?:是|为)?\\s*$|\\bwho\\s+knows\\b[\\s,]*$|(?<!(?:\\b(?:I|we|to|would|will|can|must|should)|['’]d)\\s)\\bsay\\s*,?\\s*$|\\beg[\\s,:]*$|\\b(?:disons|digamos|sagen\\s+wir(?:\\s+mal)?|diciamo)\\s*$`,
@@ -154,7 +158,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   ],
   [
     'denied',
-    /\b(?:teacher|neighbou?r|classmate|friend|student|colleague|he|she|they|Bob|Alice)\s+(?:says|said|claims|claimed|thinks|wrote|told\s+me|answers|answered|got)\b/i,
+    /\b(?:intuitive|knee-jerk|tempting)\s+(?:answer|guess|result|reply)\b[^.!?]{0,20}$|\b(?:teacher|neighbou?r|classmate|friend|student|colleague|he|she|they|Bob|Alice)\s+(?:says|said|claims|claimed|thinks|wrote|told\s+me|answers|answered|got)\b/i,
   ],
   [
     'denied',

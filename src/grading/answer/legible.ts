@@ -56,6 +56,7 @@ export function undressed(text: string): string {
     .replace(/\\(?:times|cdot)(?![A-Za-z])/g, '×')
     .replace(/\\(?:approx|simeq)(?![A-Za-z])/g, '≈')
     .replace(/\^?\{?\\(?:circ|degree)(?![A-Za-z])\}?/g, '°')
+    .replace(/(?<=\d\s?)\\(?:Omega|ohm)(?![A-Za-z])/g, 'Ω')
     .replace(/\\([$%#&_])/g, '$1')
     .replace(/[½⅓⅔¼¾⅕⅛]/g, (sign, at: number, all: string) =>
       /\d/.test(all[at - 1] ?? '') ? ` ${vulgar[sign]}` : `${vulgar[sign]}`,

@@ -21,7 +21,7 @@ const verb = `(?:['’]s(?=\\s)\\s*:?|\\s*\\*{0,2}\\s*(?:is|would\\s+be|must\\s+
 const topic = `(?:\\s*\\((?![A-Za-z]\\))[^)\\n]{0,40}\\)|\\s+(?:to|of|for|choice|option)\\b[^.\\n:=?!]{0,100}?)?`
 const phrase = new RegExp(
   [
-    `(?<![\\p{L}])(?:final\\s+)?answers?${topic}${verb}`,
+    `(?<![\\p{L}]|\\b(?:intermediate|partial|intuitive|knee-jerk)\\s)(?:final\\s+)?answers?${topic}${verb}`,
     `(?<![\\p{L}])(?:correct|right|best)\\s+(?:answer\\s+)?(?:option|choice|letter|one)(?:\\s+(?:here|for\\s+this\\s+question))?${verb}`,
     `(?:最终)?(?:答案|选项)(?:】|\\s*(?:应该)?(?:是|为|[:：=])+)|(?<![不别勿没非莫])(?:故|因此|所以|应|我)?选(?:择)?[:]?(?=\\s*[(（*]?[A-Za-z])`,
     `(?<![\\p{L}])(?:respuesta|réponse|risposta|resposta)(?:\\s+(?:final|finale|correcta|correcte))?\\s*(?:es|est|è|é|:)(?![\\p{L}])`,

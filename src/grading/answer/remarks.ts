@@ -32,7 +32,7 @@ const distrust = new RegExp(
 )
 /** The author at a loss, or an answer that does not stand. */
 const selfDenial = new RegExp(
-  `^\\W*(?:(?:but|however|hmm+|wait|and|so)[\\s,]+)*(?:(?:this|that|it|the\\s+(?:answer|result|value|number))\\s+(?:do(?:es)?|did)(?:\\s+not|n${apostrophe}t)\\s+(?:match|agree|fit|work|hold|satisfy|equal|add\\s+up|make\\s+(?:any\\s+)?sense|look\\s+right|seem\\s+right|check\\s+out)|I(?:\\s+am|${apostrophe}m)\\s+(?:\\w+ly\\s+)?(?:lost|stuck|confused|stumped|clueless|puzzled)|(?:some(?:body|one)|anyone|you|please)\\s+(?:please\\s+|should\\s+|must\\s+|had\\s+better\\s+)+(?:check|verify|correct|confirm|recompute))\\b`,
+  `^\\W*(?:(?:but|however|hmm+|wait|and|so)[\\s,]+)*(?:(?:this|that|it|the\\s+(?:answer|result|value|number))\\s+(?:do(?:es)?|did)(?:\\s+not|n${apostrophe}t)\\s+(?:match|agree|fit|work|hold|satisfy|equal|add\\s+up|make\\s+(?:any\\s+)?sense|look\\s+right|seem\\s+right|check\\s+out)|I\\s+have(?:\\s+not|n${apostrophe}t)\\s+(?:yet\\s+)?(?:made\\s+up\\s+my\\s+mind|decided|settled)|I(?:\\s+am|${apostrophe}m)\\s+(?:\\w+ly\\s+)?(?:lost|stuck|confused|stumped|clueless|puzzled)|(?:some(?:body|one)|anyone|you|please)\\s+(?:please\\s+|should\\s+|must\\s+|had\\s+better\\s+)+(?:check|verify|correct|confirm|recompute))\\b`,
   'i',
 )
 /** What is counted may be wrong or a guess: `the number of incorrect answers`. */
@@ -76,7 +76,7 @@ export function isLedInDoubt(lead: string, question: string): boolean {
 }
 
 const faulted =
-  /\b(?:wrong(?:ly)?|incorrect(?:ly)?|false|mistaken(?:ly)?|mistakes?|errors?|erroneous|tempting|trap|naive|fallacy|misconception)\b/i
+  /\b(?:wrong(?:ly)?|incorrect(?:ly)?|false|mistaken(?:ly)?|mistakes?|errors?|erroneous|tempting|trap|naive|fallacy|misconceptions?|myths?)\b/i
 
 /** Whether a clause calls something wrong. */
 export const isFaulted = (clause: string): boolean => faulted.test(clause)
@@ -93,9 +93,15 @@ const saidAfter = new RegExp(
   'i',
 )
 
+/** What somebody says the answer is: `A classmate of mine says the limit is 2.5`, `Somebody told my dog: 42`. */
+const saidToBe = new RegExp(
+  `(?:^|[\\s,;:.])(?:my|our|your|his|her|an?|some|another|one\\s+of|every(?:one|body)|some(?:one|body)|people)\\b(?:\\s[\\p{L}'’]+){0,5}?\\s(?:${speech}|(?:told|tells)\\s+(?:me|us|my\\s+\\p{L}+|everyone|everybody))(?:\\s[\\p{L}'’]+){0,6}?(?:\\s(?:is|was|equals|comes\\s+to)|\\s?[:=])[\\s"'“*$\\\\({]*$`,
+  'iu',
+)
+
 /** Whether an answer is what somebody else says. */
 export const isReported = (lead: string, rest: string): boolean =>
-  saidBefore.test(lead.slice(-100)) || saidAfter.test(rest.slice(0, 80))
+  saidBefore.test(lead.slice(-100)) || saidToBe.test(lead.slice(-160)) || saidAfter.test(rest.slice(0, 80))
 
 /** Whether the sentence that an answer stands in goes on with doubts of it. What it says of another one does not count. */
 export const isDoubtedAfter = (rest: string, another: Another, question: string): boolean =>

@@ -24,31 +24,37 @@ time time 604800 week weeks wk wks semana semanas woche wochen semaine semaines
 time years 1 month months
 time years 12 year years yr yrs
 time years 120 decade decades
-length length 0.001 millimeter millimeters millimetre millimetres mm
-length length 0.01 centimeter centimeters centimetre centimetres cm
+length length 0.001 millimeter millimeters millimetre millimetres mm milímetros millimètres millimetri
+length length 0.01 centimeter centimeters centimetre centimetres cm zentimeter centímetro centímetros centimètre centimètres centimetri
 length length 0.1 decimeter decimeters decimetre decimetres dm
-length length 1 meter meters metre metres m metros
-length length 1000 kilometer kilometers kilometre kilometres km kms kilometros kilómetros
+length length 1 meter meters metre metres m metern metro metros mètre mètres metri
+length length 1000 kilometer kilometers kilometre kilometres km kms kilometern kilometro kilometros kilómetro kilómetros quilômetro quilômetros quilómetro quilómetros kilomètre kilomètres chilometro chilometri
 length length 0.0254 inch inches in
 length length 0.3048 foot feet ft
 length length 0.9144 yard yards yd yds
 length length 1609.344 mile miles mi
+temperature celsius 1 celsius °c
+temperature fahrenheit 1 fahrenheit °f
+temperature kelvin 1 kelvin
+resistance resistance 1 ohm ohms ω
 angle angle 1 degree degrees ° deg
 angle angle 57.29577951308232 radian radians rad
 mass mass 0.001 milligram milligrams mg
-mass mass 1 gram grams g gramos gramm
-mass mass 1000 kilogram kilograms kg kgs kilo kilos
+mass mass 1 gram grams g gramo gramos gramm gramme grammes grammi gramas
+mass mass 1000 kilogram kilograms kg kgs kilo kilos kilogramm kilogramo kilogramos kilogramme kilogrammes quilogramas quilo quilos chilogrammi chili
 mass mass 1000000 ton tons tonne tonnes
 mass mass 28.349523125 ounce ounces oz
 mass mass 453.59237 pound pounds lb lbs
 volume volume 1 milliliter milliliters millilitre millilitres ml cc
 volume volume 10 centiliter centiliters centilitre centilitres cl
 volume volume 100 deciliter deciliters decilitre decilitres dl
-volume volume 1000 liter liters litre litres l litros
+volume volume 1000 liter liters litre litres l litern litro litros litri
 volume volume 3785.411784 gallon gallons gal
 volume volume 946.352946 quart quarts qt
 volume volume 473.176473 pint pints pt
 volume volume 236.5882365 cup cups
+volume volume 14.78676478125 tablespoon tablespoons tbsp
+volume volume 4.92892159375 teaspoon teaspoons tsp
 volume volume 29.5735295625 ounce ounces oz
 energy energy 1 joule joules j
 energy energy 1000 kilojoule kilojoules kj

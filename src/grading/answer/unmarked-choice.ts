@@ -31,6 +31,7 @@ const positive = new RegExp(
     `(?:option|choice|answer)?\\s*\\(?(?<!\\p{L})([A-Z])(?!\\p{L})\\)?\\*{0,2}\\s+(?:is|must\\s+be|has\\s+to\\s+be|would\\s+be|seems)\\s+${adverbs}${good}`,
     `(?<!\\p{L})(?:[Oo]nly|[Mm]ak(?:es|ing)|[Ll]eav(?:es|ing))\\s+(?:${optionNoun}\\s+)?\\(?([A-Z])\\)?\\s+(?:remains?|fits?|works?|matches|holds|satisfies|meets|agrees|survives|accounts\\s+for|is\\s+left|is\\s+possible|as\\s+the|the\\s+${adverbs}${good}|${good})`,
     `(?<=^|[.!?,;:]\\s|\\n)(?:(?:[Ss]o|[Tt]hen|[Hh]ence|[Tt]hus)\\s+)?\\(?([A-Z])\\)?\\s+it\\s+is\\b(?!\\s+not)`,
+    `(?:[Tt]his|[Tt]hat|[Ww]hich)\\s+is\\s+(?:exactly\\s+|just\\s+)?(?:what\\s+(?:${optionNoun}\\s+)?\\(?([A-Z])\\)?\\s+(?:describes|says|states|expresses|means|gives)|${optionNoun}\\s+\\(?([A-Z])\\)?\\s+in\\s+the\\s+(?:list|options|question))\\b`,
     `(?<!\\p{L})([A-Z])(?!\\p{L})\\)?\\s+(?:(?:ist|es|est|è|é)\\s+(?:also\\s+|donc\\s+)?${abroad}|(?:stimmt|passt|convient)(?!\\p{L}))`,
     `(?<![\\p{Script=Latin}\\d])([A-Z])\\)?(?:(?:选项)?(?:是)?(?:正确|对的)|(?:が|は)(?:正しい|正解)|(?:が|は)?(?:適切|最も適切)|(?:です|である|だ)(?=[。.!]|$)|を(?:選び|選択))`,
   ].join('|'),
@@ -171,7 +172,7 @@ function committed(
   )
   const isNew = !place.isBehind && /[,;:—–]\s*$/.test(lead)
   const clause = isNew ? '' : lastClauses(lead, place.isBehind ? 2 : 1)
-  if (speaksAgainst(clause, question, [against])) return { reason: 'denied' }
+  if (speaksAgainst(clause, question, [against]) || ofSomebody.test(lead)) return { reason: 'denied' }
   const reading =
     place.letter === undefined
       ? kind.read(tail.slice(place.from).split('\n', 1)[0] ?? '', false)
@@ -182,6 +183,10 @@ function committed(
   const rest = place.letter === undefined ? reading.rest : place.rest
   return judged(tail, place.from, rest, reading.answer, kind)
 }
+
+/** What somebody else would say: `My professor would say D.` */
+const ofSomebody =
+  /(?:^|[\s,;:])(?:my|our|your|his|her|an?|some|another|every(?:one|body)|some(?:one|body)|people)\b(?!\s+(?:answer|choice|pick|selection|vote))(?:\s[\p{L}'’]+){0,4}\s(?:would|will|might|could|should|must)\s+(?:\p{L}+\s+)?(?:choose|pick|select|go|opt|settle|say|mark|tick|circle|answer)\b[^.!?]*$/iu
 
 /** The one line that a text ticks, if it goes through the choices line by line. */
 function onlyTicked(text: string, isListed: (letter: string) => boolean) {
@@ -243,15 +248,33 @@ function leading(
     const letter = (found?.[1] ?? found?.[2] ?? found?.[3])?.toUpperCase()
     return letter !== undefined && labels.includes(letter) ? letter : null
   })
-  const at = letters[0] ? 0 : letters.length - 1
+  const isBehindList = isAloneBehindList(lines, letters, labels)
+  const at = letters[0] && !isBehindList ? 0 : letters.length - 1
   const letter = letters[at]
   if (letter === null || letter === undefined) return null
-  if (letters.some((other) => other !== null && other !== letter)) return { reason: 'several_choices' }
+  if (!isBehindList && letters.some((other) => other !== null && other !== letter))
+    return { reason: 'several_choices' }
   const line = lines[at] ?? ''
   const reading = kind.read(line.replace(/^[#>\s-]+/, ''), false)
   if ('reason' in reading) return reading
   const start = at === 0 ? 0 : text.length - line.length
   return judged(text, start, `${reading.rest}${text.slice(start + line.length)}`, letter, kind)
+}
+
+/** Whether the last line is a letter and no more, in a text that goes through all choices, a line each, before it. */
+const isAloneBehindList = (
+  lines: readonly string[],
+  letters: readonly (string | null)[],
+  labels: readonly string[],
+): boolean => {
+  const listed = letters.slice(0, -1).filter((letter) => letter !== null)
+  return (
+    listed.length > 2 &&
+    new Set(listed).size === listed.length &&
+    listed.length >= Math.min(labels.length, 4) &&
+    /^[\s*_(]*[A-Z][\s*_).]*$/.test(lines.at(-1) ?? '') &&
+    lines.every((line, at) => letters[at] === null || at === lines.length - 1 || /[.):]\s+\S/.test(line))
+  )
 }
 
 interface Mention {
@@ -285,6 +308,10 @@ function lastSentence(
   const isSame = ({ letter }: Mention): boolean => letter === last.letter
   const clause = clauseAround(shown, last.index)
   const others = inSentence.filter((one) => !isSame(one))
+  // A letter that only a sentence in brackets names, behind another one.
+  const isBracketed = /^\s*\([^()]*\)?[.!]?\s*$/.test(shown.slice(start))
+  if (isBracketed && all.some((one) => one.index < start && !isSame(one)))
+    return { reason: 'several_choices' }
   const isRuledOut = ({ index }: Mention) => speaksAgainst(clauseAround(shown, index), question, [against])
   if (!others.every(isRuledOut)) return { reason: 'several_choices' }
   const first = inSentence.find(isSame) ?? last

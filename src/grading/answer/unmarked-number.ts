@@ -29,6 +29,7 @@ export function unmarkedNumber(text: string, question = ''): FinalAnswer<WholeNu
   const all = Array.from(tail.matchAll(everyNumber))
   if (all.length === 0)
     return vulgarFraction.test(tail) ? unmarkedNumber(undressed(tail), question) : finalWords(text)
+  if (/±\s?[\d.]+[^\d±]*$/.test(text.slice(-200))) return { reason: 'several_answers' }
   const asked = new Question(question)
   const first = stateFirst(text, asked)
   if (first !== null) return unmarkedNumber(first, question)
@@ -248,7 +249,7 @@ function withoutOtherParts(sentence: string, asked: Question): string {
 /** A first line that holds nothing but a number, and an explanation with no other result: `142.\n\nHalf of 48 is 24, ...`. */
 function stateFirst(text: string, asked: Question): string | null {
   const [, line = '', rest = ''] = /^\s*([^\n]{1,60})\n\s*\n([\s\S]{1,4000})$/.exec(text) ?? []
-  if (!/^[\s*_$]*-?\$?\d[\d.,]*\s?%?(?:\s\p{L}+){0,2}[\s*_$.!]*$/u.test(line)) return null
+  if (!/^[\s*_$]*-?\$?\d[\d.,]*\s?%?(?:\s[\p{L}°²³/]+){0,2}[\s*_$.!]*$/u.test(line)) return null
   const last = undressed(rest).match(everyNumber)?.at(-1)
   const isResult =
     /[=≈→]\s*\S{1,20}\s*\S{0,12}\W*$|\b(?:so|thus|hence|therefore|actually|wait|correct\w*|answer|instead|sorry|no)\b/i

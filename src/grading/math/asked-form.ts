@@ -6,7 +6,7 @@ import { readAnswer } from './read-answer.ts'
  * has the right value: `Factor $x^2-9$.`
  */
 const demand =
-  /\b(factor(?:i[sz]e)?|expand|multiply\s+out|distribute|simplify|reduce|rationali[sz]e|convert|evaluate|compute|calculate|work\s+out|determine\s+the\s+value\s+of|find\s+the\s+(?:exact\s+)?(?:value|sum|product|difference|quotient)\s+of|what\s+is(?:\s+the\s+(?:exact\s+)?value\s+of)?|write|rewrite|express|find(?=\s*(?:\$|\\\()))(?![a-z])([^.?!\n$\\\d]{0,60})/gi
+  /(?:\b(factor(?:i[sz]e)?|expand|multiply\s+out|distribute|simplify|reduce|rationali[sz]e|convert|evaluate|compute|calculate|work\s+out|determine\s+the\s+value\s+of|find\s+the\s+(?:exact\s+)?(?:value|sum|product|difference|quotient)\s+of|what\s+is(?:\s+the\s+(?:exact\s+)?value\s+of)?|write|rewrite|express|find(?=\s*(?:\$|\\\()))(?![a-z])|(?<!\p{L})(вычислите|найдите|упростите|calcul(?:ez|er|a|e|ar)|simplifi(?:ez|er|ca|car|que)|berechnen?|vereinfachen?|calcola|semplifica|计算|計算|化简|求)(?!\p{L}))([^.?!\n$\\\d]{0,60})/giu
 const formula =
   /^(?:\$\$?([^$\n]{1,300})\$|\\\(([^\n]{1,300}?)\\\)|\\\[([^\]]{1,300}?)\\\]|([-−(]?\d(?:[\d\s.,+\-−*/×·÷^()!%]{0,80}[\d)!%])?)(?![\d^\\]))/
 /** `Write 8 as a power of 2`: a number that stands alone is asked for in another form. */
@@ -23,7 +23,8 @@ function demands(question: string): readonly Demand[] {
   const text = question.slice(0, 4000)
   return Array.from(text.matchAll(demand))
     .slice(0, mostDemands)
-    .flatMap(({ index, 0: all, 1: verb = '' }) => {
+    .flatMap(({ index, 0: all, 1: english, 2: abroad = '' }) => {
+      const verb = english ?? abroad
       const rest = text.slice(index + all.length)
       const found = formula.exec(rest)
       const written = found?.[1] ?? found?.[2] ?? found?.[3] ?? found?.[4]
