@@ -198,15 +198,24 @@ export function readExpression(text: string): ExactExpression | null {
 }
 
 const choosing = /(?<![\p{L}\d])C\(\s?(\d{1,3})\s?,\s?(\d{1,3})\s?\)/gu
-const smallPower = /(?<![\d.,^])(\d{1,9}(?:\.\d{1,9})?)(?:([²³])|\^([23])(?![\d.^]))/g
+const power = '(?:([⁰¹²³⁴-⁹]{1,2})|\\^\\{?(\\d{1,2})\\}?(?![\\d.^]))'
+const powerOfNumber = new RegExp(`(?<![\\d.,^])(\\d{1,9}(?:\\.\\d{1,9})?)${power}`, 'g')
+const powerOfBrackets = new RegExp(`(\\((?:[^()]{1,60}|\\([^()]{1,120}\\)){1,3}\\))${power}`, 'g')
+const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹'
+const mostFactors = 20
 
-/** Powers of two and three as products, and `C(9, 2)` as its value, so that a calculation can be read. */
-export function spelledOut(calculation: string): string {
-  return calculation
+/** Small powers as products, and `C(9, 2)` as its value, so that a calculation can be read. */
+export const spelledOut = (calculation: string): string =>
+  calculation
     .replace(choosing, (_, of: string, taken: string) => String(combinations(Number(of), Number(taken))))
-    .replace(smallPower, (_, base: string, sign?: string, digit?: string) =>
-      sign === '²' || digit === '2' ? `(${base}*${base})` : `(${base}*${base}*${base})`,
-    )
+    .replace(powerOfNumber, product)
+    .replace(powerOfBrackets, product)
+
+function product(written: string, base: string, raised: string | undefined, digits = ''): string {
+  const exponent = Number(
+    raised === undefined ? digits : Array.from(raised, (sign) => superscripts.indexOf(sign)).join(''),
+  )
+  return exponent < 1 || exponent > mostFactors ? written : `(${Array(exponent).fill(base).join('*')})`
 }
 
 /** How many ways there are to take `taken` of `of` things. */

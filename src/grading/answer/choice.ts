@@ -104,6 +104,10 @@ const openRest = (rest: string, choice: string, question: string): string => {
 const remark =
   /^(?:h?m+|wait|no|nope|actually|but|however|oh|sorry|or|scratch|correction|edit|update|oops)(?=[\s,.:;!…—-])/i
 
+/** A sentence that takes the choice before it back. */
+const revoked =
+  /^\W*(?:(?:actually|sorry|please)[\s,]+)?(?:withdrawn|retracted|revoked|disregard|ignore|scratch|strike)\b(?!\s+(?:option|choice|[A-Z]\b))/i
+
 function optionText(text: string): string | null {
   const line = text.split('\n', 1)[0] ?? ''
   if (
@@ -130,7 +134,8 @@ function optionText(text: string): string | null {
   )
     return line
   // "C. Just a guess."
-  if (line.split(/(?<=[.!?])\s+/, 20).some(isDisclaimer)) return `\n${text}`
+  if (line.split(/(?<=[.!?])\s+/, 20).some((said) => isDisclaimer(said) || revoked.test(said)))
+    return `\n${text}`
   return text.slice(line.length)
 }
 

@@ -28,9 +28,9 @@ const described = new RegExp(
   `^\\s+(?:false|wrong|incorrect|invalid)\\s+(?!(?:this|thus|unless|always|plus|minus|yes|perhaps|sometimes)\\b)\\p{L}{3,}s(?:[\\s.,;!]|$)|^\\s+(?:(?!${copula}\\b|not\\b|never\\b)\\p{L}+\\s+){1,2}(?:are|were|have|had|do|did|will)(?:\\s+(?:not|never)|n${apostrophe}t)\\s+(?!(?:right|correct|true|the|my|an?|so|it|valid|accurate|possible|certain|sure)\\b)\\p{L}`,
   'iu',
 )
-/** `56 is a common wrong answer`. */
+/** `56 is a common wrong answer`, `56 is what people say`. */
 const calledWrong =
-  /^[\s$)\]*]*(?:is|was|would\s+be)\s+(?:an?|one|the|another)\s+(?:[\p{L}-]+\s+){0,3}(?:wrong|incorrect|false|mistaken|erroneous)\s+(?:answer|result|value|option|choice|solution|guess|reply)(?![\p{L}])/iu
+  /^[\s$)\]*]*(?:is|was)\s+(?:what|the\s+(?:number|answer|value|figure)(?:\s+that)?)\s+(?:(?:most|some|many)\s+)?(?:people|students|they|others|everyone|everybody|guessers)\s+(?:\p{L}+\s+)?(?:give|say|guess|think|answer|expect|shout)s?(?![\p{L}])|^[\s$)\]*]*(?:is|was|would\s+be)\s+(?:an?|one|the|another)\s+(?:[\p{L}-]+\s+){0,3}(?:wrong|incorrect|false|mistaken|erroneous)\s+(?:answer|result|value|option|choice|solution|guess|reply)(?![\p{L}])/iu
 /** What others get wrong: `(a common mistake is to answer 41)`. */
 const ofOthers =
   /^[\s,;:–—\-(]*(?:a|the|one|another)\s+(?:\w+\s+)?(?:mistake|error|trap|pitfall)\s+(?:here\s+)?(?:is|was|would)\b/i
@@ -54,7 +54,7 @@ const hedges = new RegExp(
 const wordsAgainst = new Map<string, Objection>(
   Object.entries({
     inequality: `max min upward upwards onward onwards tops minimum maximum`,
-    extended: `tens hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion
+    extended: `basis bps tens hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion
       quintillion dozen dozens gross mn bn lakh lakhs crore crores myriad halves thirds fourths fifths
       sixths sevenths eighths ninths tenths hundredth hundredths thousandth thousandths millionth
       millionths twice thrice doubled tripled halved plus minus divided multiplied squared cubed factorial

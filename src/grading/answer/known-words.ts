@@ -88,6 +88,9 @@ export function nameOf(word: string): string {
   return name === word ? stemOf(word) : name
 }
 
+const degrees = /°\s?([CF])(?!\p{L})/gu
+const scales: Readonly<Record<string, RegExp>> = { C: /celsius|centigrade/i, F: /fahrenheit/i }
+
 /**
  * Whether words beside a marked number are neither known nor of the question: before it none may be, after it
  * one, as the name of what is counted. Without a question two more may be, in case they are names. `own`: what of `rest`
@@ -100,7 +103,12 @@ export function hasStrayWords(
   question: string,
   own = rest,
 ): boolean {
-  const all = undressed(marked).replace(functionBefore, ' ').toLowerCase().match(wordPattern) ?? []
+  const all =
+    undressed(marked)
+      .replace(functionBefore, ' ')
+      .replace(degrees, (all, scale: string) => (scales[scale]?.test(question) ? ' ' : all))
+      .toLowerCase()
+      .match(wordPattern) ?? []
   const [ending = ''] = own
     .toLowerCase()
     .replace(/\b(?:in|at)\s+the\s+end\b/, ' ')

@@ -34,7 +34,7 @@ const leads: readonly (readonly [Objection, RegExp])[] = [
   [
     'inequality',
     new RegExp(
-      `(?:(?<![\\p{L}])${list(`less fewer more greater smaller larger bigger higher lower`)})(?:\\s+than)?(?:\\s+or\\s+equal)?(?:\\s+to)?(?:[\\s,]+${filler}){0,3}\\s*$`,
+      `(?:(?<![\\p{L}]|\\b(?:the|their|its|his|her)\\s)(?:${list(`less fewer more greater smaller larger bigger higher lower`)}))(?:\\s+than)?(?:\\s+or\\s+equal)?(?:\\s+to)?(?:[\\s,]+${filler}){0,3}\\s*$`,
       'iu',
     ),
   ],
@@ -175,7 +175,7 @@ const governing: readonly (readonly [Objection, RegExp])[] = [
   ['denied', aside],
   [
     'denied',
-    /\b(?:(?:for|of|to|from|in)\s+(?:a|an|the|my|our|some)?\s*(?:other|another|different|previous|earlier|unrelated|similar)|(?:another|(?:a|some)\s+different|an?\s+unrelated))\s+(?:problem|question|exercise|task|puzzle|example|instance|test|row|sample)\b|(?:^|\n)\W*(?:\w+\s+)?(?:previous|earlier|old|first|failed|abandoned|discarded|rejected)\s+(?:\([^)\n]{1,30}\)\s+)?(?:attempt|try|guess|answer|draft|version|idea|thought)s?\s*[:：]|\b(?:the\s+)?(?:assertion|proposition|hypothesis|supposition|assumption|notion|idea|claim)\s+that\b/i,
+    /\b(?:(?:for|of|to|from|in)\s+(?:a|an|the|my|our|some)?\s*(?:other|another|different|previous|earlier|unrelated|similar|neighbou?ring)|(?:another|(?:a|some)\s+different|an?\s+unrelated))\s+(?:problem|question|exercise|task|puzzle|example|instance|test|row|sample)\b|(?:^|\n)\W*(?:\w+\s+)?(?:previous|earlier|old|first|failed|abandoned|discarded|rejected)\s+(?:\([^)\n]{1,30}\)\s+)?(?:attempt|try|guess|answer|draft|version|idea|thought)s?\s*[:：]|\b(?:the\s+)?(?:assertion|proposition|hypothesis|supposition|assumption|notion|idea|claim)\s+that\b/i,
   ],
   [
     'doubted',
@@ -216,7 +216,7 @@ const splice =
 
 const clauseBreak =
   /[;:—–]\s(?!\s*["“'‘«])|,\s+(?:so|but|then|hence|thus|therefore|which|and|we|the|it)\b|\b(?:so|therefore|thus|hence|then|but|because|since|however|instead|consequently)\b|[⇒→]|=>/giu
-const sentenceEnd = /[.!?](?=\s)|[。！？]|\|[ \t]*\n|\n\s*\n/g
+const sentenceEnd = /[.!?][)"”’]{0,2}(?=\s)|[。！？]|\|[ \t]*\n|\n\s*\n/g
 const dressing =
   /(?:[\s*_`"'“”‘’«»({[$]|\\[([]|\\\$|\\(?:boxed|fbox|text|textbf|mathbf|mathrm|displaystyle|left|big|Big|Large|large|huge)\b|\\[,;:! ]|#)+$/u
 

@@ -154,6 +154,12 @@ function valueWritten(found: RegExpExecArray, isNegative: boolean): Fraction | n
 const workBehind =
   /^([^=()\d]{0,40}-?\d[^=()]{0,60}?)(?:\s\(([^()=]+=[^()=]*\d[^()=]*)\)|\s*=\s*(-?\d[^=]*[-+*/×÷][^=]*\d)\s*)$/
 
+/** A number that a reason follows: `9, since 9 × 9 × 9 = 729`. */
+const withReason = new RegExp(
+  `^[\\s*($]*-?\\$?${plainNumber}(?:\\s?(?:\\p{L}{1,15}|[°%])){0,3}(?=,?\\s(?:since|because|as)\\s\\$?[\\d(√\\\\][^\\n\\p{L}]*[=≈])`,
+  'u',
+)
+
 /** Reads the one number at the start of an answer's text, after words that lead to it. */
 function readNumber(whole: string, isClosed = true): Reading<WholeNumber> {
   const contrasted = whole.replace(
@@ -166,6 +172,11 @@ function readNumber(whole: string, isClosed = true): Reading<WholeNumber> {
       .replace(/(?<=\d[\s*_%\p{L}]{0,40})\(\s?=\s?(?=[\d(])/u, '(')
       .replace(/\b(Rs|Ans)\.(?=\s?\d)/, '$1'),
   )
+  const [reasoned = ''] = withReason.exec(text) ?? []
+  if (reasoned !== '') {
+    const own = readNumber(reasoned, isClosed)
+    return 'answer' in own ? { ...own, rest: `${own.rest}${text.slice(reasoned.length)}` } : own
+  }
   const head = text.search(/[.!?](?=\s|$)|\n/)
   const clause = head < 0 ? text : text.slice(0, head)
   const [, result, sum, work] = (clause.length < 200 && workBehind.exec(clause)) || []

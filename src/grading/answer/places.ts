@@ -128,7 +128,7 @@ function phrases(text: string, places: readonly Place[]): Place[] {
     const line = lineFrom(text, from)
     const between = place && place.start < from + line.length ? text.slice(from, place.start) : null
     if (between !== null && !/[.!?。]\s/.test(between) && !states.test(between)) continue
-    if (confirming.test(line)) continue
+    if (confirming.test(line) || inNote.test(text.slice(Math.max(0, start - 40), start))) continue
     found.push({ kind: 'phrase', start, end: from + line.length, from, isClosed: false, text: line })
   }
   const outer: Place[] = []
@@ -146,6 +146,10 @@ function phrases(text: string, places: readonly Place[]): Place[] {
 }
 
 const nothingSaid = /^[\s*_:]*(?:(?:so|thus|therefore|hence|the|my|our|final|correct)[\s,:]*)*$/i
+
+/** A note says something of an answer, and announces none: `*Note:* the answer is in square units`. */
+const inNote =
+  /(?:^|\n)[\s*_>(]{0,6}(?:note|remark|hint|tip|p\.\s?s\.)[*_]{0,3}\s?[:：][*_]{0,3}\s(?:that\s)?(?:the\s|our\s|my\s)?$/i
 
 /** `So the answer is correct.` announces nothing. */
 const confirming =

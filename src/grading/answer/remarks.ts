@@ -82,10 +82,10 @@ const faulted =
 export const isFaulted = (clause: string): boolean => faulted.test(clause)
 
 const speech =
-  'says|said|whispers|whispered|claims|claimed|insists|insisted|swears|swore|shouts|shouted|reckons|reckoned|thinks|thought|believes|believed|guesses|guessed'
+  'says|said|whispers|whispered|claims|claimed|insists|insisted|swears|swore|shouts|shouted|reckons|reckoned|thinks|thought|believes|believed|guesses|guessed|would\\s+(?:tell|have)\\s+you|tells?\\s+you'
 /** Somebody else's words right before an answer, or around it. */
 const saidBefore = new RegExp(
-  `(?<!\\b(?:I|we|it|which|that|question|problem|task|text|story|formula|equation|rule|statement|condition|prompt))\\s(?:${speech})\\b(?:\\s+(?:that|it|it\\s+is|the\\s+answer\\s+is))*[\\s:,"'“]*$`,
+  `(?<!\\b(?:I|we|it|which|that|question|problem|task|text|story|formula|equation|rule|statement|condition|prompt))\\s(?:${speech})\\b(?:\\s+(?:that|it|it\\s+is|it['’]s|the\\s+answer\\s+is))*[\\s:,"'“]*$`,
   'i',
 )
 const saidAfter = new RegExp(

@@ -33,6 +33,7 @@ const positive = new RegExp(
     `(?<=^|[.!?,;:]\\s|\\n)(?:(?:[Ss]o|[Tt]hen|[Hh]ence|[Tt]hus)\\s+)?\\(?([A-Z])\\)?\\s+it\\s+is\\b(?!\\s+not)`,
     `(?:[Tt]his|[Tt]hat|[Ww]hich)\\s+is\\s+(?:exactly\\s+|just\\s+)?(?:what\\s+(?:${optionNoun}\\s+)?\\(?([A-Z])\\)?\\s+(?:describes|says|states|expresses|means|gives)|${optionNoun}\\s+\\(?([A-Z])\\)?\\s+in\\s+the\\s+(?:list|options|question))\\b`,
     `(?<!\\p{L})([A-Z])(?!\\p{L})\\)?\\s+(?:(?:ist|es|est|è|é)\\s+(?:also\\s+|donc\\s+)?${abroad}|(?:stimmt|passt|convient)(?!\\p{L}))`,
+    `(?<!\\p{L})(?:ist|es|est|è|é)\\s+(?:die\\s+|la\\s+|l['’]|a\\s+)?(?:Option|Antwort|opción|opzione|opção|option|réponse|respuesta|risposta|resposta)\\s+([A-Z])\\s+${abroad}`,
     `(?<![\\p{Script=Latin}\\d])([A-Z])\\)?(?:(?:选项)?(?:是)?(?:正确|对的)|(?:が|は)(?:正しい|正解)|(?:が|は)?(?:適切|最も適切)|(?:です|である|だ)(?=[。.!]|$)|を(?:選び|選択))`,
   ].join('|'),
   'gu',
@@ -68,7 +69,7 @@ const mentioning =
   /\b(?:consider(?:ing|ed)?|look(?:ing)?\s+at|examin(?:e|ing)|discuss(?:ing)?|start(?:ing|ed)?\s+with|fig(?:ure|\.)?|section|appendix|table|chapter|page|vitamin|hepatitis|type|grade|class|group|student|point|cross\s+out|strike|drop|rule\s+out|avoid)\s+(?:option\s+|choice\s+)?[*_("'$]*$|\b(?:previous|earlier|other|another|next|last)\s+(?:question|problem|task|exercise)\b[^.]{0,40}$/i
 /** A letter behind these is a part of a formula: `\\hat{B`, `C / B`. */
 const inFormula =
-  /[=/|&\\][\s,!]*[*_("'[]{0,3}$|\\(?!(?:text|math)\w*|boxed|bf|bm|mbox)[A-Za-z]{1,12}\s?\{[^{}]{0,20}$/
+  /[=/|&\\+×÷][\s,!]*[*_("'[]{0,3}$|\\(?!(?:text|math)\w*|boxed|bf|bm|mbox)[A-Za-z]{1,12}\s?\{[^{}]{0,20}$/
 /** A letter that may name a choice: no article, no person, no unit, no name in a formula. */
 const lone = new RegExp(
   `(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}'’\\\\^_{!¬~]|[~!<>≠≈=]=\\s?|\\d\\s)(?:[B-HJ-Z]|A(?!\\s+(?!${noNoun})\\p{Ll}|(?<=^A)\\s+\\p{Lu}\\p{Ll})|I(?!\\s+\\p{Ll}))(?![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}'’′^_]|\\s?=)`,
@@ -329,6 +330,8 @@ function lastSentence(
   if (speaksAgainst(said, question, [against, openly])) return { reason: 'denied' }
   if (isApposed(shown, last)) {
     if (all.some((one) => !isSame(one) && isApposed(shown, one))) return { reason: 'several_choices' }
+  } else if (all.some((one) => one.index < start && !isSame(one) && isApposed(shown, one))) {
+    return { reason: 'several_choices' }
   } else if (
     !isIdentity.test(said) &&
     !followsOwnText(before, first.letter, question) &&

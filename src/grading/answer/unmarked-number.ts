@@ -95,6 +95,7 @@ function statedIn(
   const lead = plain.slice(0, number.index)
   if (isListed(lead)) return { reason: 'several_answers' }
   if (reported.test(lead) || (negated.test(lead) && !asked.denies)) return { reason: 'denied' }
+  if (elsewhere.test(lead) && !/\bwould\b/.test(question)) return { reason: 'conditional' }
   if (isSubjunctive(lead) && !isSubjunctive(question)) return { reason: 'conditional' }
   if (!englishWords.test(sentence) && deniedAbroad.test(lead)) return { reason: 'denied' }
   // What is worked out before the last side says nothing of it.
@@ -266,6 +267,10 @@ export const negated =
   /\b(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|should)(?:n['’]t|\s+not|\s+never)\s+(?:(?!but\b)[a-z]+\s+){0,2}[*_$"'(]*(?:[a-z]\s?=\s?)?$/i
 
 const deniedAbroad = new RegExp(`${foreignDenial.source}[\\p{L}\\s'’]{2,40}[$€£]?$`, 'iu')
+
+/** What holds in a world that is not ours: `In a mirror world it would be 500`. */
+const elsewhere =
+  /^\W*In\s+(?:a|an|some|another)\s+(?:[\p{L}-]+\s+){0,2}(?:world|universe|reality|dream|fairy\s+tale|novel|film|game)\b.{0,120}\bwould\b/iu
 
 /** Verbs of other languages that say what would be or could be. */
 const isSubjunctive = (text: string): boolean =>

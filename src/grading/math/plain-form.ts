@@ -1,6 +1,6 @@
 import { budget, OverBudget } from './budget.ts'
 import { equalityGroups, isConsistent, isRounded } from './chain.ts'
-import { children, type Expression, mentions, negated, type Of } from './expression.ts'
+import { children, type Expression, mentions, namesIn, negated, type Of } from './expression.ts'
 import { punctured } from './real-set.ts'
 
 /**
@@ -100,8 +100,12 @@ function isMade(of: Expression, value: Expression): boolean {
     (value.kind === 'list' && value.braced === true)
   )
     return of.kind === 'combination' && of.parts.every(({ kind }) => kind === 'symbol')
-  return (value.kind === 'matrix' || value.kind === 'tuple') && isOfNames(of)
+  if (value.kind === 'matrix' || value.kind === 'tuple') return isOfNames(of)
+  // `\sin\theta = 3/5`
+  return of.kind === 'call' && ratios.has(of.name) && of.args.every(isName) && namesIn(value).length === 0
 }
+
+const ratios: ReadonlySet<string> = new Set(['sin', 'cos', 'tan', 'cot', 'sec', 'csc'])
 
 const isOfNames = (of: Expression): boolean => {
   if (of.kind === 'sum') return of.terms.every(isOfNames)

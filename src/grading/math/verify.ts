@@ -300,7 +300,7 @@ export function equalMath(truth: MathTruth, answer: string, how: Comparison): De
   return equalMathAnswers(truth, answer, how).decision
 }
 
-const currencyNames = /\b(?:US|CA|AU|HK|NZ|[ACS])(?=\\?\$)|^\s*(?:USD|EUR|GBP)\s*(?=\d)/g
+const currencyNames = /\b(?:US|CA|AU|HK|NZ|[ACS])(?=\\?\$\s?[\d.])|^\s*(?:USD|EUR|GBP)\s*(?=\d)/g
 
 /** The readings of `1,234`: as one number, then as two. */
 function readings(given: string, knows: (word: string) => boolean, isTruth: boolean): Expression[] {
