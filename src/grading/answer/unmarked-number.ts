@@ -14,6 +14,7 @@ import { Question, worthOf } from './question.ts'
 import { isFaulted, isLedInDoubt, isReported } from './remarks.ts'
 import { isOfRival, isOfSubject, saysRival, withoutRivals } from './subject.ts'
 import { restatedAsAsked, unitAt, unitsOf } from './units.ts'
+import { elsewhere, isSubjunctive } from './wording.ts'
 
 /** The signs of fractions that are digits when undressed. */
 const vulgarFraction = /[½⅓⅔¼¾⅕⅛]/
@@ -267,16 +268,6 @@ export const negated =
   /\b(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|should)(?:n['’]t|\s+not|\s+never)\s+(?:(?!but\b)[a-z]+\s+){0,2}[*_$"'(]*(?:[a-z]\s?=\s?)?$/i
 
 const deniedAbroad = new RegExp(`${foreignDenial.source}[\\p{L}\\s'’]{2,40}[$€£]?$`, 'iu')
-
-/** What holds in a world that is not ours: `In a mirror world it would be 500`. */
-const elsewhere =
-  /^\W*In\s+(?:a|an|some|another)\s+(?:[\p{L}-]+\s+){0,2}(?:world|universe|reality|dream|fairy\s+tale|novel|film|game)\b.{0,120}\bwould\b/iu
-
-/** Verbs of other languages that say what would be or could be. */
-const isSubjunctive = (text: string): boolean =>
-  /(?<![\p{L}])(?:wären?|würden?|hätten?|könnten?|gäbe|käme|seraient|serait|auraient|aurait|pourrai(?:en)?t|serían?|habrían?|tendrían?|podrían?|sarebber?o?|potrebber?o?|avrebber?o?|seriam?|poderiam?|teriam?)(?![\p{L}])|(?<![\p{L}])бы(?![\p{L}])/iu.test(
-    text,
-  )
 
 const contrast =
   /\b(?:but|actually|really|however|no|not|wait|correct\w*|should|rather|sorry|or|and\/or|becomes?|then)\b|[=≈→⇒]|->|=>/i

@@ -79,3 +79,13 @@ const mocking = /[🎲🎰🎭🃏🔮💩💀🧢🪤🪄🤞🤷🙃😜😝�
 
 /** Whether a sign beside an answer makes fun of it or doubts it: `42 🤞`. */
 export const isMocked = (text: string): boolean => mocking.test(text)
+
+/** What holds in a world that is not ours: `In a mirror world it would be 500`. */
+export const elsewhere =
+  /^\W*In\s+(?:a|an|some|another)\s+(?:[\p{L}-]+\s+){0,2}(?:world|universe|reality|dream|fairy\s+tale|novel|film|game)\b.{0,120}\bwould\b/iu
+
+/** Verbs of other languages that say what would be or could be. */
+export const isSubjunctive = (text: string): boolean =>
+  /(?<![\p{L}])(?:wären?|würden?|hätten?|könnten?|gäbe|käme|seraient|serait|auraient|aurait|pourrai(?:en)?t|serían?|habrían?|tendrían?|podrían?|sarebber?o?|potrebber?o?|avrebber?o?|seriam?|poderiam?|teriam?)(?![\p{L}])|(?<![\p{L}])бы(?![\p{L}])/iu.test(
+    text,
+  )
