@@ -77,7 +77,7 @@ def scripted() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("URL", "API_KEY", "REWARD", "RUN", "TIMEOUT_S", "TRUST_ENV"):
+    for name in ("URL", "API_KEY", "REWARD", "RUN", "TIMEOUT_S", "RETRIES", "TRUST_ENV"):
         monkeypatch.delenv(f"REWARD_GATEWAY_{name}", raising=False)
 
 

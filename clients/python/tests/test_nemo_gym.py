@@ -118,7 +118,8 @@ def test_no_answer_is_a_503_upon_which_the_prompt_is_done_again_m49(
     gym: Any, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reward_gateway_client.retry.FIRST_PAUSE_S", 0.001)
-    scripted.answers = [reset] * 11
+    monkeypatch.setenv("REWARD_GATEWAY_RETRIES", "2")
+    scripted.answers = [reset] * 3
     with pytest.raises(HTTPException, match="no response from the gateway") as away:
         run(gym(scripted.url).verify(row("x")))
     assert away.value.status_code == 503

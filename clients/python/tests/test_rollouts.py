@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asked import MESSAGES, PNG, PNG_URL, Run
+from asked import MESSAGES, PNG, PNG_URL, Run, stand_in
 from reward_gateway_client import GatewayRefused, Unscorable, areal, slime, verifiers, verl
 from scripted import ScriptedServer, result, results
 
@@ -238,16 +238,6 @@ class Kept:
 
     def __init__(self, *values: Any, **fields: Any) -> None:
         self.fields = {"values": values, **fields} if values else fields
-
-
-def stand_in(monkeypatch: pytest.MonkeyPatch, module: str, **names: Any) -> None:
-    parent, _, last = module.rpartition(".")
-    if parent:
-        stand_in(monkeypatch, parent)
-    if module not in sys.modules:
-        monkeypatch.setitem(sys.modules, module, ModuleType(last))
-    for name, value in names.items():
-        monkeypatch.setattr(sys.modules[module], name, value, raising=False)
 
 
 @pytest.mark.usefixtures("same")

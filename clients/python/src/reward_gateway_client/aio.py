@@ -25,16 +25,28 @@ from .progress import bar_of
 from .result import Result
 from .retry import Tries
 from .sample import SampleLike
-from .settings import api_key_or_env, reward_or_env, run_or_env, trust_env_or_env, url_or_env
+from .settings import (
+    api_key_or_env,
+    retries_or_env,
+    reward_or_env,
+    run_or_env,
+    timeout_or_env,
+    trust_env_or_env,
+    url_or_env,
+)
 from .wandb_log import log_results, log_stalls
+
+RETRIES = 10
+"""About 90 s of tries: whoever waits at a terminal learns soon that there is no gateway. Adapters go on."""
 
 
 class AsyncRewardGateway:
     """A client for one event loop. It reuses connections; `close` frees them and ends the client.
 
-    `timeout_s` limits a call with all its tries. A call of more than `max_body_bytes` is sent as several requests at
-    once. `trust_env` uses the proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY. A pickled client becomes a new one with
-    the same settings, including the key.
+    A call is tried for `timeout_s` (REWARD_GATEWAY_TIMEOUT_S, else 600), and at most `retries` times after the first
+    (REWARD_GATEWAY_RETRIES, else 10, which is about 90 s; `math.inf` leaves the limit to `timeout_s`). A call of more
+    than `max_body_bytes` is sent as several requests at once. `trust_env` uses the proxies of HTTP_PROXY, HTTPS_PROXY
+    and NO_PROXY. A pickled client becomes a new one with the same settings, including the key.
 
         async with AsyncRewardGateway("http://gateway:8080", reward="gsm8k") as gateway:
             (result,) = await gateway.score([{"prompt": "6 * 7?", "response": "#### 42", "ground_truth": "42"}])
@@ -48,8 +60,8 @@ class AsyncRewardGateway:
         *,
         reward: str | None = None,
         run: str | None = None,
-        timeout_s: float = 600.0,
-        retries: int = 10,
+        timeout_s: float | None = None,
+        retries: float | None = None,
         max_connections: int = 1024,
         max_body_bytes: int = MAX_BODY_BYTES,
         verify: Any = True,
@@ -58,8 +70,8 @@ class AsyncRewardGateway:
         self.url = url_or_env(url)
         self._reward = reward
         self._run = run_or_env(run)
-        self._timeout_s = timeout_s
-        self._retries = retries
+        self._timeout_s = timeout_or_env(timeout_s)
+        self._retries = retries_or_env(retries, RETRIES)
         self._max_body_bytes = max_body_bytes
         self._connections = Connections(
             self.url,

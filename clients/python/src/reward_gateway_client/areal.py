@@ -19,7 +19,7 @@ async def awaited_reward(prompt: Any, completions: Any, prompt_ids: Any, complet
     600 s by default."""
     sample = _sample(prompt, completions, row)
     sample["tokens"] = {"prompt": len(prompt_ids), "response": len(completion_ids)}
-    (result,) = await score_shared([sample], reward=reward_or_env(None), timeout_s=timeout_or_env(600))
+    (result,) = await score_shared([sample], reward=reward_or_env(None))
     return reward_of(result)
 
 
@@ -29,7 +29,7 @@ def gateway_reward(prompt: Any, completions: Any, prompt_ids: Any, completion_id
     REWARD_GATEWAY_TIMEOUT_S (12 s by default) after a worker has begun, which is too late for calls that waited.
     """
     sample = _sample(prompt, completions, row)
-    (result,) = shared_gateway().score([sample], reward=reward_or_env(None), timeout_s=timeout_or_env(12))
+    (result,) = shared_gateway().score([sample], reward=reward_or_env(None), timeout_s=timeout_or_env(None, 12))
     return reward_of(result)
 
 

@@ -21,7 +21,7 @@ def compute_score(
     url: str | None = None,
     api_key: str | None = None,
     reward: str | None = None,
-    timeout_s: float = 600.0,
+    timeout_s: float | None = None,
     **_: Any,
 ) -> list[dict[str, float]]:
     """`overall` is the reward. Each term adds `<term>` and `<term>_scored`. EasyR1 has no invalid state: a sample

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .sample import sample_of
+from .settings import timeout_or_env
 from .shared import shared_gateway
 
 
@@ -22,13 +23,13 @@ class ScoreBatch:
         reward: str,
         columns: Mapping[str, str] | None = None,
         api_key: str | None = None,
-        timeout_s: float = 1800.0,
+        timeout_s: float | None = None,
     ) -> None:
         self._url = url
         self._reward = reward
         self._columns = {"prompt": "prompt", "response": "response", **(columns or {})}
         self._api_key = api_key
-        self._timeout_s = timeout_s
+        self._timeout_s = timeout_or_env(timeout_s, 1800)
 
     def __call__(self, table: Any) -> Any:
         import pyarrow as pa

@@ -1,6 +1,7 @@
 """Retries of a call. Scoring has no side effects, so a call without a response may be sent again."""
 
 import copy
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -9,6 +10,13 @@ from .errors import GatewayRefused, GatewayUnreachable, RewardGatewayError
 
 FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 30.0
+TELLS_AFTER = 6
+"""Failed tries of a call after which a line of the log says that it waits: some seconds."""
+TELLS_EVERY_S = 60.0
+
+_log = logging.getLogger("reward_gateway_client")
+_told_at = -TELLS_EVERY_S
+"""When a call of this process last said that it waits."""
 
 
 class Tries:
@@ -63,7 +71,17 @@ class Tries:
         if pause >= left:
             wait = f", Retry-After {asked:g} s with {max(left, 0):.3g} s left" if asked >= left else ""
             raise self.over(wait) from failure
+        if self._failed >= TELLS_AFTER:
+            self._tell(left)
         return pause
+
+    def _tell(self, left: float) -> None:
+        """One line a minute, however many calls wait."""
+        global _told_at
+        now = time.monotonic()
+        if now - _told_at >= TELLS_EVERY_S:
+            _told_at = now
+            _log.warning("%s; trying for %.0f s more", self.over(), left)
 
     def over(self, wait: str = "") -> RewardGatewayError:
         """The error of a call whose time is up."""

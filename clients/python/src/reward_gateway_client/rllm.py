@@ -7,7 +7,7 @@ from rllm.eval.types import EvalOutput, Signal
 
 from .result import reward_of
 from .sample import Sample, sample_of, text_or_messages
-from .settings import reward_or_env, timeout_or_env
+from .settings import reward_or_env
 from .shared import shared_gateway
 
 _STATUS = {"max_response_length_exceeded": "truncated", "max_turns_exceeded": "tool_limit"}
@@ -18,7 +18,7 @@ def evaluate(task: Any, episode: Any) -> EvalOutput:
     Raises for a sample without a reward: rLLM runs the rollout again, `retry_limit` times, and then ends the step, or
     leaves the rollout out (`raise_on_error=False`)."""
     sample = _sample(task, episode)
-    (result,) = shared_gateway().score([sample], reward=reward_or_env(None), timeout_s=timeout_or_env(600))
+    (result,) = shared_gateway().score([sample], reward=reward_or_env(None))
     reward = reward_of(result)
     signals = [Signal(name, float(value)) for name, value in result.metrics.items() if value is not None]
     return EvalOutput(reward=reward, is_correct=reward >= 1, signals=signals)

@@ -1,5 +1,6 @@
 """Settings from the environment, for code that a trainer starts without arguments."""
 
+import math
 import os
 
 URL = "REWARD_GATEWAY_URL"
@@ -8,6 +9,7 @@ REWARD = "REWARD_GATEWAY_REWARD"
 RUN = "REWARD_GATEWAY_RUN"
 QUEUE = "REWARD_GATEWAY_QUEUE"
 TIMEOUT = "REWARD_GATEWAY_TIMEOUT_S"
+RETRIES = "REWARD_GATEWAY_RETRIES"
 TRUST_ENV = "REWARD_GATEWAY_TRUST_ENV"
 
 
@@ -59,6 +61,30 @@ def _is_on(name: str) -> bool:
     return os.environ.get(name, "").lower() in ("1", "true", "yes")
 
 
-def timeout_or_env(default_s: float) -> float:
+def timeout_or_env(timeout_s: float | None, default_s: float = 600.0) -> float:
     """Seconds for a call with all its tries."""
-    return float(os.environ.get(TIMEOUT) or default_s)
+    return _number(TIMEOUT, default_s) if timeout_s is None else timeout_s
+
+
+def retries_or_env(retries: float | None, default: float) -> float:
+    """The tries after the first; math.inf for as many as fit into the time limit."""
+    return _number(RETRIES, default) if retries is None else retries
+
+
+def adapter_retries(retries: float | None = None) -> float:
+    """Those of a trainer's adapter, which only the time limit bounds by default: a gateway that is back within it must
+    not cost a run."""
+    return retries_or_env(retries, math.inf)
+
+
+def _number(name: str, default: float) -> float:
+    text = os.environ.get(name)
+    if not text:
+        return default
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not found >= 0:
+        raise ValueError(f"{name} must be a number, not {text!r}")
+    return found

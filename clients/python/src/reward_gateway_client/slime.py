@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from .images import columns_of, with_media
 from .result import Result, floats_of, number_of
 from .sample import Sample, text_or_messages
-from .settings import URL, queue_of_env, reward_or_env, timeout_or_env
+from .settings import URL, queue_of_env, reward_or_env
 from .shared import score_shared, shared_async_gateway
 
 WIRE = "/wire/slime/"
@@ -28,17 +28,16 @@ async def reward(args: Any, sample: Any, **_: Any) -> Any:
     """
     samples = list(sample) if isinstance(sample, (list, tuple)) else [sample]
     url = getattr(args, "rm_url", None) or ""
-    timeout_s = timeout_or_env(600)
     keys = [key for key in (getattr(args, "reward_key", None), getattr(args, "eval_reward_key", None)) if key]
     if not samples:
         return []
     if WIRE in url:
         if queue_of_env():
             raise ValueError(f"the queue takes no address with {WIRE}: leave out --rm-url, and set {URL}")
-        rewards: Sequence[Any] = await asyncio.gather(*(_by_wire(url, one, keys, timeout_s) for one in samples))
+        rewards: Sequence[Any] = await asyncio.gather(*(_by_wire(url, one, keys) for one in samples))
     else:
         sent = [_sample(one) for one in samples]
-        results = await score_shared(sent, url=url or None, reward=reward_or_env(None), timeout_s=timeout_s)
+        results = await score_shared(sent, url=url or None, reward=reward_or_env(None))
         rewards = [_reply(result, keys) for result in results]
     return list(rewards) if isinstance(sample, (list, tuple)) else rewards[0]
 
@@ -50,7 +49,7 @@ def _reply(result: Result, keys: Sequence[str]) -> Any:
     return {**floats_of(result), "invalid": float(not result.valid), **dict.fromkeys(keys, number)}
 
 
-async def _by_wire(url: str, sample: Any, keys: Sequence[str], timeout_s: float) -> Any:
+async def _by_wire(url: str, sample: Any, keys: Sequence[str]) -> Any:
     parts = urlsplit(url)
     query = parts.query
     if keys and "reward_key=" not in query and "shape=" not in query:
@@ -64,7 +63,7 @@ async def _by_wire(url: str, sample: Any, keys: Sequence[str], timeout_s: float)
     }
     gateway = shared_async_gateway(f"{parts.scheme}://{parts.netloc}{parts.path.partition(WIRE)[0]}")
     path = WIRE + parts.path.partition(WIRE)[2] + (f"?{query}" if query else "")
-    answer = json.loads(await gateway.post(path, body, timeout_s=timeout_s))
+    answer = json.loads(await gateway.post(path, body))
     if keys and isinstance(answer, dict) and "score" in answer:
         return {**answer, **dict.fromkeys(keys, answer["score"])}
     return answer

@@ -10,7 +10,7 @@ from swift.rewards import AsyncORM, orms
 from .aio import AsyncRewardGateway
 from .result import number_of
 from .sample import Sample, sample_of
-from .settings import reward_or_env
+from .settings import adapter_retries, reward_or_env
 
 TOKENIZER = "REWARD_GATEWAY_TOKENIZER"
 
@@ -89,7 +89,7 @@ class Gateway(AsyncORM):
             for i, completion in enumerate(completions)
         ]
         # ms-swift creates an event loop for each step, so connections cannot be kept.
-        async with AsyncRewardGateway(self._url) as gateway:
+        async with AsyncRewardGateway(self._url, retries=adapter_retries()) as gateway:
             results = await gateway.score(samples, reward=self._reward, training_step=step)
         return [number_of(result) for result in results]
 

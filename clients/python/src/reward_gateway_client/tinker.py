@@ -11,7 +11,7 @@ from tinker_cookbook.rl.types import Env, EnvGroupBuilder, StepResult
 
 from .result import reward_of
 from .sample import sample_of
-from .settings import reward_or_env, timeout_or_env
+from .settings import reward_or_env
 from .shared import score_shared
 
 
@@ -33,7 +33,7 @@ class GatewayEnv(Env):  # type: ignore[misc]
         sample["tokens"] = {"response": len(action)}
         if (extra or {}).get("stop_reason") == "length":
             sample["status"] = "truncated"
-        (result,) = await score_shared([sample], reward=reward_or_env(None), timeout_s=timeout_or_env(600))
+        (result,) = await score_shared([sample], reward=reward_or_env(None))
         return StepResult(
             reward=reward_of(result),
             episode_done=True,

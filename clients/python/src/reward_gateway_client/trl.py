@@ -43,7 +43,8 @@ def gateway_rewards(
     truth: str | None = None,
     end_tokens: Collection[int] = (),
     beside: Sequence[Callable[..., Any]] = (),
-    timeout_s: float = 600.0,
+    timeout_s: float | None = None,
+    retries: float | None = None,
 ) -> list[RewardFunction]:
     """Returns one function per name, for `GRPOTrainer(reward_funcs=...)`. A batch needs one HTTP call, for any number
     of names.
@@ -55,6 +56,9 @@ def gateway_rewards(
     sent as truncated. The share of samples without a reward is logged as `gateway/invalid`. Raises ImportError if the
     installed TRL is below 0.27, which cannot call async functions.
 
+    A call without an answer is tried again for `timeout_s` (REWARD_GATEWAY_TIMEOUT_S, else 600), at most `retries`
+    times (REWARD_GATEWAY_RETRIES, else without a limit).
+
     `beside`: reward functions of your own, or of another `gateway_rewards`. They follow in the list, and give None too
     where the gateway has no reward: TRL adds up what its functions give, and would train with theirs alone.
     """
@@ -63,7 +67,7 @@ def gateway_rewards(
     if len(own) < len(beside) or not own.keys().isdisjoint(names):
         raise ValueError(f"the names of reward functions must differ: {', '.join([*names, *map(_name_of, beside)])}")
     readers = len(names) + len(own)
-    batches = _Batches(url_or_env(url), api_key, reward_or_env(reward), truth, end_tokens, timeout_s, readers)
+    batches = _Batches(url_or_env(url), api_key, reward_or_env(reward), truth, end_tokens, timeout_s, retries, readers)
     functions = _Functions(batches, names, own)
     return [getattr(functions, name) for name in (*names, *own)]
 
@@ -154,16 +158,18 @@ class _Batches:
         reward: str,
         truth: str | None,
         end_tokens: Collection[int],
-        timeout_s: float,
+        timeout_s: float | None,
+        retries: float | None,
         readers: int,
     ) -> None:
-        self._settings = (url, api_key, reward, truth, end_tokens, timeout_s, readers)
+        self._settings = (url, api_key, reward, truth, end_tokens, timeout_s, retries, readers)
         self._url = url
         self._api_key = api_key
         self._reward = reward
         self._truth = truth
         self._end_tokens = frozenset(end_tokens)
         self._timeout_s = timeout_s
+        self._retries = retries
         self._readers = readers
         self._has_warned = False
         # Holds the list itself, because the id of a freed list may be reused.
@@ -203,7 +209,7 @@ class _Batches:
             sample["tokens"] = {"response": len(ids)}
             if self._end_tokens and len(ids) > 0 and int(ids[-1]) not in self._end_tokens:
                 sample["status"] = "truncated"
-        gateway = shared_async_gateway(self._url, self._api_key)
+        gateway = shared_async_gateway(self._url, self._api_key, retries=self._retries)
         step = getattr(state, "global_step", None)
         results = await gateway.score(samples, reward=self._reward, training_step=step, timeout_s=self._timeout_s)
         if not self._has_warned and not any("ground_truth" in sample for sample in samples):

@@ -6,7 +6,7 @@ from typing import Any
 
 from .result import floats_of, reward_of
 from .sample import TRUTH_COLUMNS, Message, Sample, message_of
-from .settings import reward_or_env, timeout_or_env
+from .settings import reward_or_env
 from .shared import score_shared
 
 
@@ -25,7 +25,7 @@ async def score(task: Any, trace: Any) -> float:
     }
     if (status := _status(trace)) is not None:
         sample["status"] = status
-    (result,) = await score_shared([sample], reward=reward_or_env(None), timeout_s=timeout_or_env(600))
+    (result,) = await score_shared([sample], reward=reward_or_env(None))
     reward = reward_of(result)
     trace.record_metrics({f"gateway/{name}": value for name, value in floats_of(result).items()})
     return reward

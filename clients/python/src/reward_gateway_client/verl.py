@@ -31,7 +31,7 @@ async def compute_score(
     reward: str | None = None,
     prompt_key: str | None = None,
     unscorable: str = "raise",
-    timeout_s: float = 600.0,
+    timeout_s: float | None = None,
     **_: Any,
 ) -> dict[str, float]:
     """verl passes no prompt: it is read from `extra_info[prompt_key]`, by default from `prompt` or `question`.

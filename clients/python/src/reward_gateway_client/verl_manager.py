@@ -29,7 +29,8 @@ class RewardGatewayManager(RewardManagerBase):
         self._api_key = settings.get("api_key")
         self._reward = reward_or_env(settings.get("reward"))
         self._unscorable = settings.get("unscorable", "raise")
-        self._timeout_s = float(settings.get("timeout_s", 600.0))
+        limit_s = settings.get("timeout_s")
+        self._timeout_s = None if limit_s is None else float(limit_s)
         self._steps = bool(settings.get("step_rewards", False))
         if not self._steps:
             return
