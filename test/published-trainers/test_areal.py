@@ -11,6 +11,7 @@ from reward_gateway_client.areal_workflow import GatewayRLVRWorkflow
 
 import balanced
 from losing import Losing
+from recording import Recorder
 from served import HERE, Served
 
 
@@ -32,8 +33,11 @@ class Settings:
 
 
 class Engine:
-    def __init__(self, answer: str) -> None:
+    def __init__(self, answer: str, stop_reason: str = "stop", versions: tuple[int, int] = (0, 0)) -> None:
+        """`versions`: of the policy, of the first token and of all others."""
         self.output = list(map(ord, answer))
+        self.stop_reason = stop_reason
+        self.versions = versions
 
     async def agenerate(self, request: Any) -> Any:
         length = len(self.output)
@@ -43,7 +47,8 @@ class Engine:
             output_tokens=self.output,
             output_len=length,
             output_logprobs=[0.0] * length,
-            output_versions=[0] * length,
+            output_versions=[self.versions[0]] + [self.versions[1]] * (length - 1),
+            stop_reason=self.stop_reason,
         )
 
 
@@ -54,10 +59,27 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def reward(answer: str, label: str | None = "4") -> float:
+    return await episode(Engine(f"{answer}<|im_end|>"), label)
+
+
+async def episode(engine: Engine, label: str | None = "4") -> float:
     workflow = GatewayRLVRWorkflow(gconfig=Settings(), tokenizer=Tokenizer(), get_input_ids_fn=lambda *_: [50, 43, 50])
     data = {"messages": [{"role": "user", "content": "2+2?"}], "answer": label}
-    result = await workflow.arun_episode(Engine(f"{answer}<|im_end|>"), data)
+    result = await workflow.arun_episode(engine, data)
     return float(result["rewards"][0])
+
+
+def test_why_a_response_ended_and_its_policy_versions_go_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Recorder() as recorder:
+        monkeypatch.setenv("REWARD_GATEWAY_URL", recorder.url)
+
+        async def both() -> None:
+            await asyncio.gather(episode(Engine("4", "length", (6, 7))), episode(Engine("5 ", "abort", (8, 9))))
+
+        asyncio.run(both())
+        samples = sorted((one["body"]["samples"][0] for one in recorder.requests), key=lambda one: one["response"])
+    assert [sample["status"] for sample in samples] == ["truncated", "aborted"]
+    assert [sample["policy_version"] for sample in samples] == [{"first": 6, "last": 6}, {"first": 8, "last": 9}]
 
 
 def test_good_slow_and_invalid_answers(gateway: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -252,7 +252,7 @@ def test_swift_sends_the_turns_that_its_scheduler_counted(
         "messages": [[asked, *rollout], [asked, *rollout]],
         "rollout_infos": [{"num_turns": 2}, {}],
         "images": [[{"bytes": PNG, "path": "a.png"}]] * 2,
-        "finish_reason": ["length", "stop"],
+        "finish_reason": ["length", "abort"],
         "response_token_ids": [[[1, 2], [3]], [4, 5]],
         "trajectory_inputs": {"request-1": []},
     }
@@ -270,7 +270,7 @@ def test_swift_sends_the_turns_that_its_scheduler_counted(
     assert (several["prompt"], several["response"]) == ([shown], rollout)
     assert (last["prompt"], last["response"]) == ([shown, *rollout[:2]], rollout[2:])
     assert (several["status"], several["extra_info"]) == ("truncated", {})
-    assert "status" not in last
+    assert last["status"] == "aborted", "not an answer that the policy ended"
     assert (several["tokens"], last["tokens"]) == ({"response": 3}, {"response": 2})
 
     # Its schedulers write token ids over the text of every turn but the last.

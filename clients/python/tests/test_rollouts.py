@@ -18,6 +18,25 @@ from reward_gateway_client import GatewayRefused, Unscorable, areal, slime, veri
 from scripted import ScriptedServer, result, results
 
 
+def test_verl_s_function_sends_the_policy_versions_of_an_agent_loop(run: Run, scripted: ScriptedServer) -> None:
+    # verl's reward managers merge the fields of a trajectory into extra_info.
+    loops: list[dict[str, Any]] = [
+        {"min_global_steps": 4, "max_global_steps": 6},
+        {"min_global_steps": None, "max_global_steps": 6},
+        {"min_global_steps": None, "max_global_steps": None},
+        {},
+    ]
+
+    async def work() -> None:
+        for fields in loops:
+            await verl.compute_score("math", "1", "7", fields, url=scripted.url, reward="r")
+
+    run(work)
+    samples = [request["body"]["samples"][0] for request in scripted.requests]
+    both, last = {"first": 4, "last": 6}, {"first": 6, "last": 6}
+    assert [sample.get("policy_version") for sample in samples] == [both, last, None, None]
+
+
 def test_verl_gets_constant_keys_and_an_exception_for_what_has_no_reward(run: Run, gateway_url: str) -> None:
     async def work() -> Any:
         score = partial(verl.compute_score, url=gateway_url, reward="same", reward_router_address=None)
@@ -52,15 +71,43 @@ def test_areal_calls_it_in_worker_processes() -> None:
     assert [areal.without_end_tokens(text) for text in texts] == ["a<b>", "a", "a", "<|im_end|>a", "a", ""]
 
 
-def test_areal_waits_for_judges_without_a_pool(
+def test_areal_waits_for_judges_without_a_pool_and_sends_why_a_response_ended_and_its_versions(
     run: Run, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch, same: None, gateway_url: str
 ) -> None:
     class Workflow:
         """What AReaL's workflows do with a reward function that is no name."""
 
         def __init__(self, reward_fn: Any, gconfig: Any) -> None:
-            self.async_reward_fn = lambda *_, **__: 0
+            self.async_reward_fn: Any = lambda *_, **__: 0
             self.gconfig = gconfig
+
+        async def arun_episode(self, engine: Any, data: dict[str, Any]) -> Any:
+            """One turn after the other, as MultiTurnWorkflow; RLVRWorkflow ends after the first."""
+            assert engine.get_version() == 5
+            found = []
+            for _ in range(data["turns"]):
+                resp = await engine.agenerate("request")
+                asked = (resp.input_tokens, resp.output_tokens)
+                found.append(await self.async_reward_fn("rendered", data["says"], *asked, **data))
+            return found
+
+    class Engine:
+        """Stops for another reason with each response; a newer policy takes over in the middle of it."""
+
+        def __init__(self, *reasons: str) -> None:
+            self.reasons = list(reasons)
+
+        def get_version(self) -> int:
+            return 5
+
+        async def agenerate(self, _: Any) -> Any:
+            await asyncio.sleep(0)
+            reason = self.reasons.pop(0)
+            versions = [4, 5, 5] if reason != "empty" else []
+            tokens = list(range(len(versions)))
+            return SimpleNamespace(
+                input_tokens=[1, 2], output_tokens=tokens, output_versions=versions, stop_reason=reason
+            )
 
     for module, name in (
         ("multi_turn", "MultiTurnWorkflow"),
@@ -85,10 +132,20 @@ def test_areal_waits_for_judges_without_a_pool(
         monkeypatch.setenv("REWARD_GATEWAY_URL", scripted.url)
         scripted.answers = [results]
         await workflow.async_reward_fn("rendered", "0.5", [1, 2], [3], **row)
+        episodes = (
+            workflow.arun_episode(Engine(*reasons), {**row, "turns": len(reasons), "says": "0.5"})
+            for reasons in (("length", "stop"), ("abort",), ("empty",))
+        )
+        assert await asyncio.gather(*episodes) == [[0.5, 0.5], [0.5], [0.5]]
 
     run(work)
-    (sample,) = scripted.requests[0]["body"]["samples"]
-    assert sample["tokens"] == {"prompt": 2, "response": 1}
+    alone, *told = (request["body"]["samples"][0] for request in scripted.requests)
+    assert alone["tokens"] == {"prompt": 2, "response": 1}
+    # Two rollouts are under way at once: each sends what is its own.
+    assert sorted(str(sample.get("status")) for sample in told) == ["None", "None", "aborted", "truncated"]
+    versions = [sample.get("policy_version") for sample in told]
+    assert versions.count({"first": 4, "last": 5}) == 3
+    assert versions.count(None) == 1
 
 
 def test_areal_sends_the_images_of_a_vision_workflow(scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:

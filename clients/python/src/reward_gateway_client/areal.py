@@ -4,6 +4,7 @@ the environment, which AReaL's processes inherit."""
 
 import re
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from .result import reward_of
@@ -13,12 +14,24 @@ from .shared import score_shared, shared_gateway
 
 _END_TOKENS = re.compile(r"(?:<\|[a-z_]{1,24}\|>|<｜[a-z▁]{1,32}｜>|</s>|<end_of_turn>|<eos>)\Z")
 
+_STATUS = {"length": "truncated", "abort": "aborted"}
+
+generated: ContextVar[Any] = ContextVar("generated", default=None)
+"""The last response of AReaL's engine in a rollout. Its workflows pass on only the tokens of it."""
+
 
 async def awaited_reward(prompt: Any, completions: Any, prompt_ids: Any, completion_ids: Any, **row: Any) -> float:
     """Raises for a sample without a reward, so that AReaL rejects the rollout. Waits at most REWARD_GATEWAY_TIMEOUT_S,
     600 s by default."""
     sample = _sample(prompt, completions, row)
     sample["tokens"] = {"prompt": len(prompt_ids), "response": len(completion_ids)}
+    response = generated.get()
+    if response is not None and response.output_tokens is completion_ids:
+        if response.stop_reason in _STATUS:
+            sample["status"] = _STATUS[response.stop_reason]
+        versions = response.output_versions
+        if versions:
+            sample["policy_version"] = {"first": versions[0], "last": versions[-1]}
     (result,) = await score_shared([sample], reward=reward_or_env(None))
     return reward_of(result)
 

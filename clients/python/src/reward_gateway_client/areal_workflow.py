@@ -11,7 +11,22 @@ from areal.workflow.multi_turn import MultiTurnWorkflow
 from areal.workflow.rlvr import RLVRWorkflow
 from areal.workflow.vision_rlvr import VisionRLVRWorkflow
 
-from .areal import awaited_reward, gateway_reward
+from .areal import awaited_reward, gateway_reward, generated
+
+
+class _Heard:
+    """An engine whose last response the reward can read: why it stopped, and the policy version of each token."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    async def agenerate(self, *arguments: Any, **named: Any) -> Any:
+        response = await self._engine.agenerate(*arguments, **named)
+        generated.set(response)
+        return response
 
 
 class _Awaited:
@@ -20,6 +35,9 @@ class _Awaited:
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "reward_fn": gateway_reward})
         self.async_reward_fn = awaited_reward
+
+    async def arun_episode(self, engine: Any, data: Any) -> Any:
+        return await super().arun_episode(_Heard(engine), data)  # type: ignore[misc]
 
 
 class GatewayRLVRWorkflow(_Awaited, RLVRWorkflow):  # type: ignore[misc]

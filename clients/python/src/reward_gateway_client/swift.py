@@ -14,6 +14,8 @@ from .settings import adapter_retries, reward_or_env
 
 TOKENIZER = "REWARD_GATEWAY_TOKENIZER"
 
+_STATUS = {"length": "truncated", "abort": "aborted"}
+
 _NO_COLUMNS = frozenset(
     "prompt_id request_id finish_reason is_truncated rollout_infos response_token_ids trainer_state".split()
 )
@@ -46,7 +48,9 @@ def _sample(messages: Sequence[Any], completion: str, row: dict[str, Any]) -> Sa
     infos = row.get("rollout_infos") or {}
     turns = [at for at, message in enumerate(messages) if message.get("role") == "assistant"]
     first = turns[-min(int(infos.get("num_turns") or 1), len(turns))] if turns else len(messages)
-    status = "truncated" if row.get("finish_reason") == "length" or row.get("is_truncated") else None
+    status = _STATUS.get(row.get("finish_reason") or "")
+    if status is None and row.get("is_truncated"):
+        status = "truncated"
     kept = {key: value for key, value in row.items() if key not in _NO_COLUMNS}
     sample = sample_of(messages[:first], messages[first:] or completion, kept)
     if status is not None:

@@ -48,10 +48,19 @@ async def compute_score(
         "data_source": data_source,
         "extra_info": extra,
     }
+    if (versions := policy_versions(extra)) is not None:
+        sample["policy_version"] = versions
     (result,) = await score_shared(
         [sample], url=url, api_key=api_key, reward=reward_or_env(reward), timeout_s=timeout_s
     )
     return verl_score(result, unscorable)
+
+
+def policy_versions(fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The versions of the policy that sampled the first and the last token. verl's agent loops write them among the
+    fields of a trajectory, which verl merges into the `extra_info` of a function; None if they are not there."""
+    first, last = fields.get("min_global_steps"), fields.get("max_global_steps")
+    return None if last is None else {"first": last if first is None else first, "last": last}
 
 
 def verl_score(result: Result, unscorable: str = "raise") -> dict[str, float]:

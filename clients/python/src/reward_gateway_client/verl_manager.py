@@ -16,7 +16,7 @@ from .sample import Message, Sample, text_or_messages
 from .settings import reward_or_env
 from .shared import score_shared
 from .steps import StepScore, step_score
-from .verl import IMAGES, MASK, verl_score
+from .verl import IMAGES, MASK, policy_versions, verl_score
 
 
 class RewardGatewayManager(RewardManagerBase):
@@ -70,10 +70,8 @@ class RewardGatewayManager(RewardManagerBase):
         # verl cuts at the width of the batch. A response that ended by itself has its end token there.
         if 0 < length == tokens.shape[-1] and int(tokens[-1]) not in self.tokenizer.all_special_ids:
             sample["status"] = "truncated"
-        if fields.get("max_global_steps") is not None:
-            first = fields.get("min_global_steps")
-            last = fields["max_global_steps"]
-            sample["policy_version"] = {"first": last if first is None else first, "last": last}
+        if (versions := policy_versions(fields)) is not None:
+            sample["policy_version"] = versions
         (result,) = await score_shared(
             [sample], url=self._url, api_key=self._api_key, reward=self._reward, timeout_s=self._timeout_s
         )
