@@ -1,5 +1,6 @@
 """slime and miles: `--custom-rm-path reward_gateway_client.slime.reward`. Their own `remote_rm` shares 64 connections
-(slime) or tries once (miles), and sends neither status, tokens nor images."""
+(slime) or tries once (miles). It sends neither status nor token counts, and images only if the prompt is messages that
+hold their addresses."""
 
 import asyncio
 import json
