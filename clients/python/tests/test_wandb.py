@@ -2,12 +2,14 @@
 
 import json
 import sys
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from reward_gateway_client import RewardGateway, Sample, wandb_log
+from reward_gateway_client.wandb_log import StepFigures
 from reward_gateway_client.wandb_runs import write_runs
 from scripted import ScriptedServer, reset, results, status
 
@@ -51,6 +53,32 @@ def test_batches_of_a_step_count_together_and_a_failure_is_no_number(gateway_url
     scored(gateway_url, SAMPLES[:1])
     assert open_run.logged["reward_gateway/rows"] == 1
     assert open_run.logged["reward_gateway/invalid/share"] == 0
+
+
+def test_tokens_and_latency_are_figures_as_the_gateways_export_has_them(
+    scripted: ScriptedServer, open_run: OpenRun
+) -> None:
+    lengths: list[Any] = [{"prompt": 100, "response": 8}, {"response": 24}, None]
+    with RewardGateway(scripted.url, reward="r") as gateway:
+        gateway.score([Sample(response="1", tokens=tokens) for tokens in lengths])
+
+        def later(handler: Any, body: Any) -> None:
+            time.sleep(0.2)
+            results(handler, body)
+
+        scripted.answers = [later]
+        gateway.score([Sample(response="1")], progress=False)
+    logged = {name.removeprefix("reward_gateway/"): value for name, value in open_run.logged.items()}
+    tokens = {name: value for name, value in logged.items() if name.startswith("rollout_tokens/")}
+    assert tokens == {
+        "rollout_tokens/prompt/mean": 100,
+        "rollout_tokens/prompt/sum": 100,
+        "rollout_tokens/response/mean": 16,
+        "rollout_tokens/response/sum": 32,
+    }
+    assert logged["latency_ms/p50"] < 200 <= logged["latency_ms/p95"] * 1.01
+    assert logged["latency_ms/p95"] <= logged["latency_ms/max"] < 2000
+    assert "latency_ms" not in str(StepFigures().figures())
 
 
 def test_stalls_of_the_last_step_are_logged_by_cause_once_a_step(scripted: ScriptedServer, open_run: OpenRun) -> None:

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # The client's tests on each version of Python, each in .venv-VERSION, and pyright's strict mode on code of users.
-# A version that is neither on PATH nor known to uv is named and left out. Usage: bash tests/versions.sh [VERSION...]
+# A version that is neither on PATH nor known to uv is named and left out; one of the arguments must be there.
+# Usage: bash tests/versions.sh [VERSION...]
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
-[ $# -gt 0 ] || set -- 3.10 3.11 3.12 3.13 3.14
+named=$#
+[ "$named" -gt 0 ] || set -- 3.10 3.11 3.12 3.13 3.14
 for one in "$@"; do
   python=$(command -v "python$one" || true)
   "$python" -c '' 2>/dev/null || python=$(uv python find --no-python-downloads "$one" 2>/dev/null || true)
   if ! "$python" -c '' 2>/dev/null; then
     echo "$one: not run, there is no such interpreter here"
+    [ "$named" -eq 0 ] || failed=1
     continue
   fi
   [ -d ".venv-$one" ] || { "$python" -m venv ".venv-$one" && ".venv-$one/bin/pip" install -q -e '.[dev]'; }

@@ -63,7 +63,7 @@ reward-gateway-client and wandb; 'wandb sync' uploads it. jsonl writes the figur
     else if (to === 'jsonl') await deliver(jsonLines(runs), output, io)
     else await writeRuns(runs, { output, python, project, online }, io)
     const steps = runs.reduce((sum, one) => sum + one.steps.length, 0)
-    io.stdout.write(`${steps} steps of ${runs.length} runs: ${output}\n`)
+    io.stdout.write(`${counted(steps, 'step')} of ${counted(runs.length, 'run')}: ${output}\n`)
     return 0
   },
 })
@@ -84,6 +84,8 @@ async function* rowsOf(path: string, io: Io): AsyncGenerator<unknown> {
   if (files.length === 0) throw new GatewayError('RG_INPUT_INVALID', `${path}: has no files of a record`)
   for (const file of files) for await (const line of linesOf(file)) yield rowOf(line).value
 }
+
+const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
 
 /** A name that clients chose, as the name of a folder below the output. Different names stay different. */
 function folderName(name: string): string {

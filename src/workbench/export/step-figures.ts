@@ -85,7 +85,7 @@ class OneStep {
     for (const flag of listOf(row.flags)) this.#count(`flags/${String(flag)}`)
     this.#ms.add(finite(row.ms))
     const sample = row.sample as Row
-    this.#tokens(sample.tokens, 'rollout_tokens')
+    this.#tokens(sample.tokens, 'rollout_tokens', ['prompt', 'response'])
     const length = isObject(sample.response) ? finite(sample.response.chars) : null
     const written = typeof sample.response === 'string' ? sample.response.length : length
     if (written !== null) this.#observe('response_chars', written)
@@ -108,14 +108,14 @@ class OneStep {
       if (ask.source !== 'call') continue
       this.#called += 1
       this.#askMs.add(finite(ask.ms))
-      this.#tokens(ask.tokens, 'judge_tokens')
+      this.#tokens(ask.tokens, 'judge_tokens', ['prompt', 'completion'])
     }
   }
 
   /** Per row or answer, and the sum of the step. */
-  #tokens(tokens: unknown, path: string): void {
+  #tokens(tokens: unknown, path: string, kinds: readonly string[]): void {
     if (!isObject(tokens)) return
-    for (const kind of ['prompt', 'completion']) {
+    for (const kind of kinds) {
       const count = finite(tokens[kind])
       if (count !== null) this.#observe(`${path}/${kind}`, count)
     }

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { eventFile, writeEvents } from '../../../src/workbench/export/tensorboard.ts'
 import { runCommand } from '../../support/command-line.ts'
+import { outcomesOf, sampleOf, testGateway } from '../../support/gateway.ts'
 
 interface Told {
   readonly step?: number | null
@@ -32,7 +33,7 @@ function line({ step = 1, run = 'run-1', reward = 1, ms = 10, flags = [] }: Told
     config: { reward: 'quality', version: 'v' },
     run,
     training_step: step,
-    sample: { id: '0', response: { sha256: 'x', chars: 40 }, tokens: { prompt: 100, completion: 8 } },
+    sample: { id: '0', response: { sha256: 'x', chars: 40 }, tokens: { prompt: 100, response: 8 } },
     reward,
     valid,
     failure,
@@ -99,8 +100,9 @@ t.test('a record becomes figures of each training step, and no failure is a numb
     'terms/rule/mean': 0.5,
     'terms/rule/parts/form/mean': 0.5,
     'terms/extra/off': 1,
-    'rollout_tokens/completion/mean': 8,
-    'rollout_tokens/completion/sum': 24,
+    'rollout_tokens/prompt/mean': 100,
+    'rollout_tokens/response/mean': 8,
+    'rollout_tokens/response/sum': 24,
     'judge_tokens/prompt/sum': 200,
     response_chars: undefined,
     'response_chars/mean': 40,
@@ -131,6 +133,25 @@ t.test('a record becomes figures of each training step, and no failure is a numb
   t.match(await wrong('other.jsonl'), { code: 2, stderr: /no row is a line of a gateway's record/ })
   t.match(await wrong('empty'), { code: 2, stderr: /has no files of a record/ })
   t.match(await wrong('empty', '--online'), { code: 2, stderr: /--online is for --to wandb/ })
+})
+
+t.test("a gateway's own record has the figures of tokens that the docs list", async (t) => {
+  const folder = t.testdir()
+  const records = join(folder, 'records')
+  const gateway = await testGateway(t, {
+    gateway: { record: { folder: records } },
+    r: { steps: [{ name: 'rule', function: 'echo-rule' }] },
+  })
+  const sample = sampleOf('1', { tokens: { prompt: 120, response: 512 } })
+  await outcomesOf(gateway, 'r', [sample], { trainingStep: 3 })
+  await gateway.close(0)
+  const output = join(folder, 'out.jsonl')
+  const { stdout } = await runCommand(['export', records, '--to', 'jsonl', '--output', output])
+  t.equal(stdout, `1 step of 1 run: ${output}\n`)
+  t.match(JSON.parse(readFileSync(output, 'utf8')).figures, {
+    'rollout_tokens/prompt/mean': 120,
+    'rollout_tokens/response/sum': 512,
+  })
 })
 
 t.test("event files are byte for byte those of TensorBoard's own writer", async (t) => {

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -98,8 +99,9 @@ class AsyncRewardGateway:
     ) -> list[Result]:
         """Returns one result per sample, in order. The result of a sample that cannot be scored says why; only a failed
         call raises. `reward` overrides the client's reward. `progress` shows a bar (needs tqdm), for long calls."""
+        rows = list(samples)
+        started = time.monotonic()
         if progress:
-            rows = list(samples)
             ready: dict[int, Result] = {}
             with bar_of(len(rows)) as bar:
                 async for index, result in self.stream(
@@ -107,11 +109,12 @@ class AsyncRewardGateway:
                 ):
                     ready[index] = result
                     bar.add(result)
-            return [ready[index] for index in range(len(rows))]
-        exchanges = self._exchanges(samples, reward, training_step, stream=False)
-        found = await self._scored(exchanges, self._tries(timeout_s))
-        results = [result for _, result in sorted(found, key=lambda one: one[0])]
-        if log_results(results):
+            results = [ready[index] for index in range(len(rows))]
+        else:
+            exchanges = self._exchanges(rows, reward, training_step, stream=False)
+            found = await self._scored(exchanges, self._tries(timeout_s))
+            results = [result for _, result in sorted(found, key=lambda one: one[0])]
+        if log_results(results, rows, time.monotonic() - started):
             await log_stalls(self._connections, self._run or "")
         return results
 

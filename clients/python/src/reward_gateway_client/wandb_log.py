@@ -11,25 +11,71 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 from urllib.parse import urlencode
 
 from .connection import Connections
 from .result import Result
+from .sample import SampleLike
 
 CAUSES = ("rule", "line", "answer", "hung", "sandbox", "group", "parked", "gateway")
 """What the last reward of a step waits for: docs/stalls.md of the gateway."""
 
 
+class Spread:
+    """Quantiles of durations in little memory, right to 1 %."""
+
+    _GROWTH = math.log(1.02)
+
+    def __init__(self) -> None:
+        self._bins: dict[int, int] = {}
+        self._count = 0
+        self._most = 0.0
+
+    def add(self, value: float, count: int = 1) -> None:
+        self._count += count
+        self._most = max(self._most, value)
+        bin_ = round(math.log(max(value, 0.001)) / self._GROWTH)
+        self._bins[bin_] = self._bins.get(bin_, 0) + count
+
+    def figures(self, name: str) -> dict[str, float]:
+        """Nothing if nothing was added."""
+        if self._count == 0:
+            return {}
+        return {f"{name}/p50": self._at(0.5), f"{name}/p95": self._at(0.95), f"{name}/max": self._most}
+
+    def _at(self, share: float) -> float:
+        left = share * self._count
+        for bin_, count in sorted(self._bins.items()):
+            left -= count
+            if left <= 0:
+                return min(self._most, math.exp(bin_ * self._GROWTH))
+        return self._most
+
+
 class StepFigures:
-    """Figures of the results of one step of the trainer."""
+    """Figures of the results of one step of the trainer, named as `reward-gateway export` names them."""
 
     def __init__(self) -> None:
         self._rows = 0
         self._counts: dict[str, int] = {}
         self._sums: dict[str, tuple[float, int]] = {}
+        self._ms = Spread()
 
-    def add(self, results: Iterable[Result]) -> None:
+    def add(
+        self, results: Sequence[Result], samples: Iterable[SampleLike] = (), latency_s: float | None = None
+    ) -> None:
+        """The results of a call, the samples that it sent, and how long it took."""
+        if latency_s is not None:
+            self._ms.add(latency_s * 1000, len(results))
+        for sample in samples:
+            tokens = sample.get("tokens")
+            if not isinstance(tokens, Mapping):
+                continue
+            for kind in ("prompt", "response"):
+                if isinstance(count := tokens.get(kind), Real):
+                    self._observe(f"rollout_tokens/{kind}/mean", float(count))
         for result in results:
             self._rows += 1
             if result.reward is None:
@@ -52,6 +98,12 @@ class StepFigures:
         shares = {"invalid/share": 0, **self._counts}
         named: dict[str, float] = {name: count / max(1, self._rows) for name, count in shares.items()}
         named |= {name: total / count for name, (total, count) in self._sums.items()}
+        named |= {
+            f"{name.removesuffix('mean')}sum": total
+            for name, (total, _) in self._sums.items()
+            if name.startswith("rollout_tokens/")
+        }
+        named |= self._ms.figures("latency_ms")
         return {prefix + name: value for name, value in {"rows": float(self._rows), **named}.items()}
 
     def _count(self, name: str) -> None:
@@ -79,9 +131,9 @@ def _open_run() -> Any:
     return getattr(sys.modules.get("wandb"), "run", None)
 
 
-def log_results(results: Sequence[Result]) -> bool:
-    """Adds results to the figures of the open run's current step, and says whether there is such a run. Several batches
-    of one step count together. It never raises: a log must not cost a reward."""
+def log_results(results: Sequence[Result], samples: Iterable[SampleLike] = (), latency_s: float | None = None) -> bool:
+    """Adds the results of a call to the figures of the open run's current step, and says whether there is such a run.
+    Several batches of one step count together. It never raises: a log must not cost a reward."""
     global _open
     run: Any = _open_run() if results else None
     if run is None:
@@ -91,7 +143,7 @@ def log_results(results: Sequence[Result]) -> bool:
             step = int(run.step)
             if _open is None or _open[0]() is not run or _open[1] != step:
                 _open = (weakref.ref(run), step, StepFigures())
-            _open[2].add(results)
+            _open[2].add(results, samples, latency_s)
             run.log(_open[2].figures(), commit=False)
     except Exception:
         return False
