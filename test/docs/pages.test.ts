@@ -181,6 +181,37 @@ t.test('the settings of trainers are on their page, and each trainer has setting
   t.strictSame(documented(trainersPage, 'Settings'), [...settings])
 })
 
+t.test('the figures of a start are those that `npm run start-up` wrote', async (t) => {
+  interface Start {
+    readonly build: string
+    readonly config: string
+    readonly cpuSeconds: number
+    readonly rssMib: number
+  }
+  const lines = readFileSync('bench/results/start-up.jsonl', 'utf8').trim().split('\n')
+  const starts = lines.map((line): Start => JSON.parse(line))
+  const of = (build: string, config: string, figure: 'cpuSeconds' | 'rssMib') => {
+    const digits = figure === 'cpuSeconds' ? 2 : 0
+    const own = starts.filter((one) => one.build === build && one.config === config)
+    const all = own.map((one) => one[figure]).sort((a, b) => a - b)
+    t.equal(all.length, 9, `${build}, ${config}: the median of nine`)
+    const [least = 0, middle = 0, most = 0] = [all[0], all[4], all[8]].map((one) => one?.toFixed(digits))
+    return { middle, whole: `${middle} X (${least} to ${most})` }
+  }
+  const written = page('performance.md')
+  for (const [config, name] of [
+    ['one rule', 'one rule, with the shipped gateway.yaml'],
+    ['all shipped configs', 'all shipped configs, judges simulated elsewhere'],
+  ] as const) {
+    const [cpu, rss] = (['cpuSeconds', 'rssMib'] as const).map((figure) => of('this', config, figure).whole)
+    const [cpuBefore, rssBefore] = (['cpuSeconds', 'rssMib'] as const).map(
+      (figure) => of('other', config, figure).middle,
+    )
+    const now = `${cpu?.replace('X', 's of CPU')}, ${rss?.replace('X', 'MiB resident')}`
+    t.ok(written.includes(`| ${name} | ${now} | ${cpuBefore} s, ${rssBefore} MiB |`), name)
+  }
+})
+
 t.test("Open-Instruct's deadline lies below what its client waits for such a request", async (t) => {
   const { read } = trainerFormats.find(({ name }) => name === 'open-instruct')?.routes[''] ?? {}
   const deadlineOf = async (max_execution_time: number) => {
