@@ -10,8 +10,8 @@ export interface Progress {
 
 /** The content of a progress line. */
 interface ProgressSource {
-  /** The share of the input that was read, 0 to 1. null: unknown. */
-  fraction(): number | null
+  /** The share of the work that is done, 0 to 1, with this many rows done, those of an earlier run included. null: unknown. */
+  fraction(done: number): number | null
   /** Judge calls so far. */
   calls(): number
   /** Rows that were done by an earlier run. */
@@ -19,6 +19,8 @@ interface ProgressSource {
 }
 
 const refreshMs = 100
+/** How often the line is shown while nothing is done. */
+const tickMs = 1000
 
 const barWidth = 20
 
@@ -28,15 +30,15 @@ function bar(part: number): string {
   return '█'.repeat(full) + '░'.repeat(barWidth - full)
 }
 
-/** Writes to standard error. The time left is estimated from the share of the input that this run read. */
+/** Writes to standard error. The time left is estimated from the share of the work that this run did. */
 export function progressLine(io: Io, { fraction, calls, done: before }: ProgressSource): Progress {
   const started = performance.now()
-  const begun = fraction() ?? 0
   let [done, invalid, shown] = [0, 0, 0]
   const show = () => {
     const seconds = (performance.now() - started) / 1000
-    const part = fraction()
-    const left = part !== null && part > begun ? ((1 - part) / (part - begun)) * seconds : null
+    const part = fraction(before + done)
+    const own = part === null ? 0 : part * (done / (before + done))
+    const left = part !== null && own > 0 ? ((1 - part) / own) * seconds : null
     const pieces = [
       part === null ? '' : `${bar(part)} ${Math.floor(part * 100)} %`,
       `${before + done} scored`,
@@ -47,6 +49,8 @@ export function progressLine(io: Io, { fraction, calls, done: before }: Progress
     ]
     io.stderr.write(`\r\u001b[K${pieces.filter(Boolean).join(', ')}`)
   }
+  // Judges may take minutes for the first rows.
+  const ticks = io.stderr.isTTY ? setInterval(show, tickMs).unref() : undefined
   return {
     add(rows, failed) {
       done += rows
@@ -58,6 +62,7 @@ export function progressLine(io: Io, { fraction, calls, done: before }: Progress
     },
     end() {
       if (!io.stderr.isTTY) return
+      clearInterval(ticks)
       show()
       io.stderr.write('\n')
     },

@@ -47,6 +47,39 @@ t.test('score writes results in the order of the lines, and unreadable lines kee
   ])
 })
 
+t.test(
+  'on a terminal, score shows the share of rows that are scored, not of those that were read',
+  async (t) => {
+    const rows = Array.from({ length: 8 }, (_, at) => line(`${at}`, `it is\n#### ${at}`))
+    const several = { prompt: [], responses: ['#### 1', '#### 2', '#### 3', '#### 4'], ground_truth: '1' }
+    const folder = t.testdir({
+      'rows.jsonl': `${rows.join('\n')}\n`,
+      'rows.json': `[${rows.join(',')}]`,
+      'rows.jsonl.gz': gzipSync(`${rows.join('\n')}\n`),
+      'verl.jsonl': [several, several].map((row) => `${JSON.stringify(row)}\n`).join(''),
+    })
+    for (const name of ['verl.jsonl', 'rows.json', 'rows.jsonl.gz', 'rows.jsonl']) {
+      const score = ['score', '--function', 'gsm8k-progressive', '--input', join(folder, name)]
+      const argv = [...score, '--output', join(folder, 'out.jsonl'), '--batch', '1']
+      const { stderr } = await runCommand(argv, { terminal: true })
+      const shown = stderr.split('\r').filter((text) => text.includes('%'))
+      t.match(shown[0], name === 'verl.jsonl' ? / 50 %, 4 scored, / : / 12 %, 1 scored, /, name)
+      t.match(shown[0], /, \d:\d\d left$/, name)
+      t.match(shown.at(-1), / 100 %, 8 scored, /, name)
+    }
+
+    // A stopped run left the first six.
+    const [input, output] = [join(folder, 'rows.jsonl'), join(folder, 'resumed.jsonl')]
+    const score = ['score', '--function', 'gsm8k-progressive', '--input', input, '--output', output]
+    await runCommand(score, { signal: AbortSignal.abort() })
+    const whole = readFileSync(join(folder, 'out.jsonl'), 'utf8').split('\n')
+    writeFileSync(`${output}.partial.jsonl`, `${whole.slice(0, 6).join('\n')}\n`)
+    const { code, stderr } = await runCommand([...score, '--resume', '--batch', '1'], { terminal: true })
+    t.equal(code, 0, stderr)
+    t.match(stderr.split('\r')[1], / 87 %, 7 scored, /)
+  },
+)
+
 t.test('score waits for a missing judge and reports it (M54)', async (t) => {
   const judge = await scriptedServer((seen) => completion(seen, '1'))
   t.teardown(() => judge.kill())

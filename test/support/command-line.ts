@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly onStdout?: (text: string) => unknown
   readonly onStderr?: (text: string) => unknown
+  /** Standard error is a terminal. */
+  readonly terminal?: boolean
   readonly onHangup?: (listener: () => void) => () => void
 }
 
@@ -24,7 +26,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
   const code = await main(argv, {
     stdin: Readable.from([stdin]),
     stdout: stdout.stream,
-    stderr: stderr.stream,
+    stderr: Object.assign(stderr.stream, { isTTY: options.terminal ?? false }),
     env,
     signal,
     ...(options.onHangup && { onHangup: options.onHangup }),

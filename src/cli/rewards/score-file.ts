@@ -7,7 +7,7 @@ import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { type NativeResult, writeNativeResult } from '../../trainers/native-result.ts'
 import { batchesOf, groupOf, inOrder } from '../../workbench/dataset/batches.ts'
 import { checkReadable } from '../../workbench/dataset/files.ts'
-import { eachRow, type RowSource } from '../../workbench/dataset/row.ts'
+import { eachRow, type RawRow, type RowSource } from '../../workbench/dataset/row.ts'
 import { openRows } from '../../workbench/dataset/rows.ts'
 import { modelStepNames, samplesOf } from '../../workbench/dataset/samples.ts'
 import {
@@ -78,8 +78,9 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
   // Before a partial file is created, which would make the next run fail.
   if (job.failedOnly && !isStream(job.output)) await checkReadable(job.output)
   const file = await openOutput(job, io)
+  const share = new ScoredShare(source)
   const progress = progressLine(io, {
-    fraction: () => source.fraction(),
+    fraction: (scored) => share.of(scored),
     calls: () => job.calls(),
     done: file.done,
   })
@@ -90,7 +91,7 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
       losses.add(value as NativeResult)
   const room = roomOf(job.gateway)
   const works = async function* () {
-    for await (const items of batchesOf(itemsOf(job, source, file.done, io), job.batch, room.rows))
+    for await (const items of batchesOf(itemsOf(job, share, file.done, io), job.batch, room.rows))
       yield () => linesOf(job, items, progress, losses, io.signal)
   }
   try {
@@ -127,12 +128,50 @@ interface Item {
   readonly before: { readonly id?: unknown; readonly valid?: unknown } | null
 }
 
-async function* itemsOf(job: ScoreFileJob, source: RowSource, done: number, io: Io): AsyncGenerator<Item> {
+/** The share of a file that is scored. Rows that wait for a judge are read long before. */
+class ScoredShare {
+  readonly #source: RowSource
+  /** Lines that were read, lines that were taken from these, and their samples: a line may hold several. */
+  #read = 0
+  #taken = 0
+  #samples = 0
+
+  constructor(source: RowSource) {
+    this.#source = source
+  }
+
+  async *rows(): AsyncGenerator<RawRow> {
+    for await (const piece of this.#source) {
+      this.#read += piece.length
+      for (const row of piece) {
+        this.#taken += 1
+        yield row
+      }
+    }
+  }
+
+  /** Counts the samples of the row that was taken last. */
+  add(samples: number): void {
+    this.#samples += samples
+  }
+
+  /** With this many scored samples, 0 to 1. null if the file's length is unknown. */
+  of(scored: number): number | null {
+    const read = this.#source.fraction()
+    if (read === null) return null
+    const samples = this.#taken === 0 ? 0 : (this.#samples / this.#taken) * this.#read
+    return samples === 0 ? 0 : Math.min(1, read * (scored / samples))
+  }
+}
+
+async function* itemsOf(job: ScoreFileJob, share: ScoredShare, done: number, io: Io): AsyncGenerator<Item> {
   const modelSteps = modelStepNames(job.gateway.reward(job.reward).steps)
   const earlier = job.failedOnly ? await earlierResults(job.output, io.stdin) : null
   let [index, seen] = [0, 0]
-  for await (const raw of eachRow(source)) {
-    for (const row of samplesOf(raw, index++, modelSteps)) {
+  for await (const raw of share.rows()) {
+    const rows = samplesOf(raw, index++, modelSteps)
+    share.add(rows.length)
+    for (const row of rows) {
       const [before = null] = earlier ? await earlier.next([row.id]) : []
       if (seen++ >= done) yield { row, before: before as Item['before'] }
     }

@@ -32,10 +32,11 @@ const areSiblings = (a: Sample | Unreadable, b: Sample | Unreadable): boolean =>
   return group !== null && group === groupOf(b)
 }
 
-/** The key that all answers to one prompt share. null if the row is unreadable. */
+/** The key that all answers to one prompt share. null if the row is unreadable, or has neither a group nor a prompt. */
 export function groupOf(row: Sample | Unreadable): string | null {
   if ('failure' in row) return null
-  return row.group ? `id:${row.group.id}` : `prompt:${JSON.stringify(row.prompt)}`
+  if (row.group) return `id:${row.group.id}`
+  return row.prompt.length === 0 ? null : `prompt:${JSON.stringify(row.prompt)}`
 }
 
 /**

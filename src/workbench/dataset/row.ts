@@ -8,7 +8,7 @@ export interface RawRow {
 
 /** The rows of a file in order, in small pieces. Can be read once. */
 export interface RowSource extends AsyncIterable<readonly RawRow[]> {
-  /** The share that has been read, from 0 to 1. null if the length is unknown. */
+  /** The share whose rows were yielded, from 0 to 1: not what is read ahead of them. null if the length is unknown. */
   fraction(): number | null
   /** The columns that cannot be read. */
   readonly leftOut?: readonly string[]

@@ -25,7 +25,10 @@ const longestLine = 64 * 1024 * 1024
  */
 export async function jsonLines(from: string | Readable): Promise<RowSource> {
   if (typeof from !== 'string')
-    return { fraction: () => null, [Symbol.asyncIterator]: () => told(rowsOf(from), from, 'input') }
+    return {
+      fraction: () => null,
+      [Symbol.asyncIterator]: () => told(rowsOf(from.setEncoding('utf8')), from, 'input'),
+    }
   await checkReadable(from)
   const file = createReadStream(from)
   await once(file, 'open').catch((cause) => {
@@ -33,12 +36,26 @@ export async function jsonLines(from: string | Readable): Promise<RowSource> {
   })
   const { size } = await stat(from)
   const isArray = from.endsWith('.json') && (await firstCharacter(from)) === '['
+  let consumed = 0
   return {
-    fraction: () => (size === 0 ? 1 : file.bytesRead / size),
+    fraction: () => (size === 0 ? 1 : consumed / size),
     [Symbol.asyncIterator]() {
-      const text = from.endsWith('.gz') ? file.pipe(createGunzip()) : file
-      return told(isArray ? arrayItems(text) : rowsOf(text), text, from)
+      const gunzip = from.endsWith('.gz') ? createGunzip() : null
+      const text = gunzip ? file.pipe(gunzip) : file
+      const pieces = watched(text, (piece) => {
+        consumed = gunzip?.bytesWritten ?? consumed + Buffer.byteLength(piece)
+      })
+      return told(isArray ? arrayItems(pieces) : rowsOf(pieces), text, from)
     },
+  }
+}
+
+/** The pieces of a text; `see` is called with each before it is used. */
+async function* watched(stream: Readable, see: (piece: string) => void): AsyncGenerator<string> {
+  stream.setEncoding('utf8')
+  for await (const piece of stream) {
+    see(piece)
+    yield piece
   }
 }
 
@@ -68,11 +85,10 @@ async function* told(
   }
 }
 
-/** Yields the rows that each chunk of the stream completes. */
-async function* rowsOf(stream: Readable): AsyncGenerator<readonly RawRow[]> {
+/** Yields the rows that each piece of the text completes. */
+async function* rowsOf(pieces: AsyncIterable<string>): AsyncGenerator<readonly RawRow[]> {
   let rest = ''
-  stream.setEncoding('utf8')
-  for await (const piece of stream) {
+  for await (const piece of pieces) {
     const lines = `${rest}${piece}`.split('\n')
     rest = lines.pop() ?? ''
     if (rest.length > longestLine) throw new Error('a line is longer than 64 MiB')
@@ -89,11 +105,10 @@ const longestItem = 64 * 1024 * 1024
  * Yields the items of one JSON array while it is read. Throws Error if the array does not end or an item is
  * too long.
  */
-export async function* arrayItems(stream: Readable): AsyncGenerator<readonly RawRow[]> {
+export async function* arrayItems(pieces: AsyncIterable<string>): AsyncGenerator<readonly RawRow[]> {
   const cut = new ItemCutter()
-  stream.setEncoding('utf8')
-  for await (const piece of stream) {
-    const items = cut.add(String(piece))
+  for await (const piece of pieces) {
+    const items = cut.add(piece)
     if (items.length > 0) yield items.map(rowOf)
   }
   if (!cut.isAtEnd) throw new Error('the array does not end')

@@ -15,7 +15,7 @@ const rows = [
 
 async function valuesOf(pieces: readonly Buffer[]): Promise<unknown[]> {
   const values: unknown[] = []
-  for await (const items of arrayItems(Readable.from(pieces, { objectMode: false })))
+  for await (const items of arrayItems(Readable.from(pieces, { objectMode: false }).setEncoding('utf8')))
     values.push(...items.map(({ value }) => value))
   return values
 }
