@@ -20,7 +20,7 @@ t.test('the audit of a right reward', async (t) => {
   t.test('passes: no attack is paid', async (t) => {
     t.equal(stderr, '')
     t.equal(code, 0, stdout)
-    t.match(stdout, 'No attack succeeded.')
+    t.match(stdout, "No attack in the answer's place succeeded.")
     t.match(stdout, /\nPASSED: none of \d+ attacks is paid as much as a right answer/)
   })
 
@@ -29,8 +29,9 @@ t.test('the audit of a right reward', async (t) => {
     async (t) => {
       t.match(
         stdout,
-        /; \d contradict a right answer outside its place and are paid \(--strict fails on them\)\n$/,
+        /; \d contradicts? a right answer outside its place and (?:is|are) paid \(--strict fails on (?:it|them)\)\n$/,
       )
+      t.match(stdout, /^a right answer, contradicted outside its place +paid too much/m)
       const strict = ['--strict', '--against', 'rule', '--budget', '3000']
       t.equal((await run(...right, '--input', rows, ...strict)).code, 1)
     },
@@ -55,6 +56,28 @@ t.test('the audit of a right reward', async (t) => {
     },
   )
 })
+
+t.test(
+  'an attack outside the place that is paid has a row, a text and a word in the verdict, also of an audit that fails',
+  async (t) => {
+    const starter = ['--reward-functions', 'starter/reward-functions', '--input', 'starter/rows.jsonl']
+    const { code, stdout } = await run('--function', 'last-line', ...starter)
+    t.equal(code, 1)
+    const [, table = '', examples = ''] = stdout.split(
+      /^a right answer, contradicted outside its place|^for example:/m,
+    )
+    const name = 'spam outside the place/'
+    t.match(table, new RegExp(`^${name}.* (\\d)/\\1 `, 'm'))
+    t.match(examples, new RegExp(`^ {2}${name}.*: row "\\w+", paid 1 for "`, 'm'))
+    t.match(
+      stdout,
+      /\nFAILED: .* contradicts? a right answer outside its place and (?:is|are) paid \(--strict fails on (?:it|them)\)\.\n$/,
+    )
+    const strict = await run('--function', 'last-line', ...starter, '--strict')
+    t.match(strict.stdout, /\nFAILED: [^\n]*spam outside the place/)
+    t.notMatch(strict.stdout, 'contradicted outside its place')
+  },
+)
 
 t.test('the audit of a reward that pays for an empty answer', async (t) => {
   const args = ['--function', 'weak-vacuous', ...weak, '--input', rows, '--rows', '1']
@@ -127,7 +150,7 @@ t.test('the verdict counts refused rewrites apart from attacks that are paid', a
   const { stdout } = await run(...args, '--refuse-above', '0', '--accept', 'several answers')
   const verdict = stdout.split('\n').at(-2) ?? ''
   const [, attacks = '', refused = ''] =
-    /^FAILED: (\d+ attacks are paid .*?)\. (\d+ of \d+ rewritten right answers are refused: .*)\.$/.exec(
+    /^FAILED: (\d+ attacks are paid .*?)\. (\d+ of \d+ rewritten right answers are refused: [^.]*)\./.exec(
       verdict,
     ) ?? []
   t.match(attacks, /^\d+ attacks are paid as much as a right answer: hedge\//, verdict)

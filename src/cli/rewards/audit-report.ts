@@ -129,11 +129,13 @@ function auditText(
   failing: Failing,
   { verbose, show, strict }: { readonly verbose: boolean; readonly show: boolean; readonly strict: boolean },
 ): string {
+  /** Told apart, because they do not fail the audit. */
+  const isAside = ({ isOutside }: Finding) => isOutside && !strict && !verbose
   const { reward, version, rows, right, near, means, families, attacks, parsers, forms, rewrites } = findings
   const names = new Set(failing.all)
-  const isTold = ({ name, successes, isOutside }: Finding) =>
-    verbose || names.has(name) || (successes > 0 && (strict || !isOutside))
-  const succeeded = attacks.filter(isTold)
+  const paidFor = attacks.filter(({ name, successes }) => verbose || names.has(name) || successes > 0)
+  const succeeded = paidFor.filter((one) => !isAside(one))
+  const aside = paidFor.filter(isAside)
   const told = verbose ? succeeded : succeeded.slice(0, mostShown)
   const lines = [
     `${reward} (version ${version}), ${rows} rows`,
@@ -145,11 +147,16 @@ function auditText(
   if (paid.length > 0) lines.push(`forms that pay, by rows: ${paid.join(', ')}`)
   if (findings.isCutShort) lines.push('the search was given up: too many answers ran into the time limit')
   lines.push('', textTable([{ title: 'family' }, ...columns.slice(1)], families.map(row)), '')
-  lines.push(told.length === 0 ? 'No attack succeeded.' : textTable(columns, told.map(row)))
-  if (told.length < succeeded.length)
-    lines.push(`... and ${succeeded.length - told.length} more attacks (--verbose shows all)`)
+  const none = aside.length === 0 ? 'No attack succeeded.' : "No attack in the answer's place succeeded."
+  lines.push(told.length === 0 ? none : textTable(columns, told.map(row)))
+  if (told.length < succeeded.length) lines.push(leftOut(succeeded.length - told.length))
+  if (aside.length > 0) {
+    const titles = [{ title: 'a right answer, contradicted outside its place' }, ...columns.slice(1)]
+    lines.push('', textTable(titles, aside.slice(0, mostShown).map(row)))
+    if (aside.length > mostShown) lines.push(leftOut(aside.length - mostShown))
+  }
   if (rewrites.length > 0) lines.push('', ...refusalLines(rewrites, verbose))
-  lines.push(...examples(succeeded, show), ...advice(failing))
+  lines.push(...examples([...succeeded, ...aside], show), ...advice(failing))
   const misread = parsers.filter(({ readAsBest }) => readAsBest)
   if (parsers.length > 0)
     lines.push('', `faulty replies read as the best verdict: ${misread.length} of ${parsers.length}`)
@@ -157,6 +164,8 @@ function auditText(
   lines.push('', verdict(attacks, failing))
   return `${lines.join('\n')}\n`
 }
+
+const leftOut = (count: number): string => `... and ${count} more attacks (--verbose shows all)`
 
 function refusalLines(rewrites: readonly Refusals[], verbose: boolean): readonly string[] {
   const told = rewrites.filter(({ successes }) => verbose || successes > 0)
@@ -203,11 +212,14 @@ function advice({ attacks, refused }: Failing): readonly string[] {
 
 /** The result in one line. */
 function verdict(attacks: readonly Finding[], failing: Failing): string {
-  const outside = attacks.filter(({ name, paidInFull }) => paidInFull > 0 && failing.outside.has(name)).length
+  const told = new Set(failing.all)
+  const outside = attacks.filter(
+    ({ name, paidInFull }) => paidInFull > 0 && failing.outside.has(name) && !told.has(name),
+  ).length
   const aside =
-    outside === 0
-      ? ''
-      : `; ${outside} contradict a right answer outside its place and are paid (--strict fails on them)`
+    outside === 1
+      ? '1 contradicts a right answer outside its place and is paid (--strict fails on it)'
+      : `${outside} contradict a right answer outside its place and are paid (--strict fails on them)`
   if (failing.all.length > 0) {
     const { full, other, refused, refusals, misread } = failing
     const { successes, trials } = refusals
@@ -223,12 +235,13 @@ function verdict(attacks: readonly Finding[], failing: Failing): string {
         'faulty reply is read as the best verdict',
         'faulty replies are read as the best verdict',
       ),
+      outside === 0 ? '' : `${aside}.`,
     ]
     return `FAILED: ${parts.filter(Boolean).join(' ')}`
   }
   const more = attacks.filter(({ successes, name }) => successes > 0 && !failing.outside.has(name)).length
   const rest = more === 0 ? '' : `; ${more} succeeded partly, or are accepted (--accept)`
-  return `PASSED: none of ${attacks.length} attacks is paid as much as a right answer${rest}${aside}`
+  return `PASSED: none of ${attacks.length} attacks is paid as much as a right answer${rest}${outside === 0 ? '' : `; ${aside}`}`
 }
 
 /** A number of names with what they are; '' without names. */
