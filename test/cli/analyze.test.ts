@@ -58,9 +58,7 @@ t.test('analyze shows figures of scored files by data source, group and term', a
     ],
     agreements: [{ terms: ['rule', 'a "judge"'], rows: 4 }],
     failures: [{ kind: 'judge_timeout', rows: 1 }],
-    solved: [
-      { groups: 2, answers: [2, 2], mean_accuracy: '75.00%', pass_at_n: '100.00%', success_groups: 2 },
-    ],
+    solved: [{ groups: 2, answers: [2, 2], mean: 0.75, passAtN: 1, zero: 0 }],
     rewards: [{ name: 'reward', scored: 4, failed: 1 }],
     lengths: [{ shortest: 10 }, { rows: 1 }, { rows: 1 }, { longest: 20 }],
     shares: [{ groups: { 0: 0, 6: 1, 11: 1 } }],
@@ -94,6 +92,43 @@ t.test(
     t.equal(sources[0].groups.entropy, 1)
     writeFileSync(file, lines(rows.slice(0, 90)))
     t.notMatch((await runCommand(['analyze', file])).stdout, /each of/, 'few scores may be equal by chance')
+  },
+)
+
+t.test(
+  'figures of one name have one unit in all tables, and no mean of rewards is a share above 100 %',
+  async (t) => {
+    const file = join(t.testdir(), 'above-one.jsonl')
+    const rows = [1.5, 0.6, 1.5, 0.6, 1.5, 1.5].map((reward, at) =>
+      scored(`${at}`, `g${at >> 1}`, reward, 0.7, 10),
+    )
+    writeFileSync(file, lines(rows))
+    const { stdout } = await runCommand(['analyze', file])
+    const tables = stdout.split(/\n(?=[A-Z][^\n]*\n(?:data source|group|term))/)
+    const cells = (title: string) => {
+      const [head = '', , row = ''] =
+        tables
+          .find((text) => text.startsWith(title))
+          ?.split('\n')
+          .slice(1) ?? []
+      const split = (line: string) => line.trim().split(/ {2,}/)
+      return Object.fromEntries(split(head).map((name, at) => [name, split(row)[at]]))
+    }
+    t.match(cells('By data source'), {
+      mean: '1.2000',
+      sd: '0.4243',
+      'group variance': '0.0600',
+      entropy: '0.5875',
+    })
+    t.match(cells('Best answer of each group'), {
+      mean: '1.2000',
+      'pass@n': '100.00 %',
+      'all zero': '0',
+      others: '3',
+    })
+    t.match(cells('Worth training on'), { 'group variance': '0.090', entropy: '0.881' })
+    for (const [, share] of stdout.matchAll(/([\d.]+) %/g)) t.ok(Number(share) <= 100, `${share} %`)
+    for (const name of [/(?<!group )variance {2}/, /mean score/]) t.notMatch(stdout, name)
   },
 )
 

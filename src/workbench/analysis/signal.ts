@@ -16,7 +16,7 @@ export function groupSignal(scores: readonly number[]): GroupSignal {
   return { mean: center, variance: variance(scores), entropy: binaryEntropy(center) }
 }
 
-/** Means over groups, in the format of the published study. */
+/** Means over groups, in the form that the recorded cases of Countdown have (test/vectors/verl-study.ts). */
 export function signalOver(groups: readonly GroupSignal[]) {
   return {
     avg_accuracy: percent(mean(groups.map((group) => group.mean))),
@@ -32,7 +32,7 @@ export interface HighValue {
   readonly limit: number
 }
 
-/** The thresholds of verl-study and the number of groups that it shows. */
+/** Thresholds for rewards from 0 to 1, and the number of groups that are shown. */
 export const highValueDefaults: HighValue = { varianceMin: 0.05, entropyMin: 0.2, limit: 10 }
 
 /** `top`: the indices of the first `limit` groups, by falling variance, then by index. */
@@ -47,7 +47,10 @@ export function highValueRows(
   return { found: found.length, top: found.slice(0, limit).map(({ index }) => index) }
 }
 
-/** Countdown's report. A group is solved if one of its answers earns at least 1. */
+/**
+ * The report of the recorded cases of Countdown: rewards as they are, means outside of 0 to 1 count as its ends. A group is
+ * solved if one of its answers earns at least 1.
+ */
 export function solvedReport(groups: readonly (readonly number[])[]) {
   const signals = groups.map((scores) => {
     const signal = groupSignal(scores)

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { passAtK } from '../../core/statistics/accuracy.ts'
 import { finite, type Row, rowsOf } from './scored-table.ts'
-import { type HighValue, highValueDefaults, solvedReport } from './signal.ts'
+import { type HighValue, highValueDefaults } from './signal.ts'
 
 /** The figures of one data source in one file. null if a figure is undefined. */
 export interface SourceFigures {
@@ -111,42 +111,39 @@ function groupFigures(rows: readonly Row[]): GroupFigures {
   }
 }
 
-/**
- * The best answers of one data source's groups in one file, as Countdown's report gives them: pass@n for n
- * answers.
- */
-export interface SolvedFigures extends ReturnType<typeof solvedReport> {
+/** The best answers of one data source's groups in one file. */
+export interface SolvedFigures {
   readonly file: number
   readonly source: string
   readonly groups: number
   /** The smallest and the largest number of answers in a group. */
   readonly answers: readonly [fewest: number, most: number]
+  /** The mean over groups of their mean reward. */
+  readonly mean: number
+  /** The share of groups whose best answer earns at least 1: pass@n for n answers. */
+  readonly passAtN: number
+  /** Groups whose best answer earns exactly 0. */
+  readonly zero: number
 }
 
-/** Over the valid rows. A row without a group is a group of its own. A reward of at least 1 is solved. */
+/** Over the valid rows. A row without a group is a group of its own. */
 export async function solvedFigures(connection: DuckDBConnection): Promise<readonly SolvedFigures[]> {
   const rows = await rowsOf(
     connection,
-    `SELECT file, source, list(reward ORDER BY place) AS rewards FROM scored WHERE valid
-    GROUP BY file, source, step, coalesce(grp, 'row ' || place) ORDER BY file, source, min(place)`,
+    `WITH own AS (SELECT file, source, count(*) AS n, avg(reward) AS mean, max(reward) AS best FROM scored WHERE valid
+      GROUP BY file, source, step, coalesce(grp, 'row ' || place))
+    SELECT file, source, count(*)::DOUBLE AS groups, min(n)::DOUBLE AS fewest, max(n)::DOUBLE AS most, avg(mean) AS mean,
+      avg((best >= 1)::INT) AS pass, count_if(best = 0)::DOUBLE AS zero FROM own GROUP BY ALL ORDER BY file, source`,
   )
-  const found = new Map<string, { file: number; source: string; groups: (readonly number[])[] }>()
-  for (const { file, source, rewards } of rows) {
-    const key = `${file} ${source}`
-    const own = found.get(key) ?? { file: Number(file), source: String(source), groups: [] }
-    own.groups.push(rewards as readonly number[])
-    found.set(key, own)
-  }
-  return [...found.values()].map(({ file, source, groups }) => {
-    const sizes = groups.map(({ length }) => length)
-    return {
-      file,
-      source,
-      groups: groups.length,
-      answers: [sizes.reduce((a, b) => Math.min(a, b)), sizes.reduce((a, b) => Math.max(a, b))],
-      ...solvedReport(groups),
-    }
-  })
+  return rows.map(({ file, source, groups, fewest, most, mean, pass, zero }) => ({
+    file: Number(file),
+    source: String(source),
+    groups: Number(groups),
+    answers: [Number(fewest), Number(most)],
+    mean: Number(mean),
+    passAtN: Number(pass),
+    zero: Number(zero),
+  }))
 }
 
 /** A group and its best answer. Texts are null if the file has none. */

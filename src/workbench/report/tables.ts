@@ -81,7 +81,7 @@ function sourceTable({ sources }: Analysis, first: readonly Column[], of: Of): R
     columns: [
       ...first,
       { title: 'data source' },
-      ...['rows', 'valid', 'accuracy', 'mean', 'variance', 'r(length)'].map(figureColumn),
+      ...['rows', 'valid', 'accuracy', 'mean', 'sd', 'r(length)'].map(figureColumn),
       ...['groups', 'group variance', 'entropy', 'saturated', 'high-value'].map(figureColumn),
     ],
     rows: sources.map((one) => [
@@ -91,7 +91,7 @@ function sourceTable({ sources }: Analysis, first: readonly Column[], of: Of): R
       String(one.valid),
       shareText(one.accuracy),
       numberText(one.mean),
-      numberText(one.variance),
+      numberText(one.variance === null ? null : Math.sqrt(one.variance)),
       numberText(one.lengthCorrelation, 2),
       ...groupCells(one),
     ]),
@@ -124,21 +124,17 @@ function solvedTable({ solved }: Analysis, first: readonly Column[], of: Of): Re
     columns: [
       ...first,
       { title: 'data source' },
-      ...['groups', 'n', 'mean score', 'pass@n', 'variance', 'entropy', 'all zero', 'others'].map(
-        figureColumn,
-      ),
+      ...['groups', 'n', 'mean', 'pass@n', 'all zero', 'others'].map(figureColumn),
     ],
-    rows: solved.map(({ file, source, groups, answers: [fewest, most], ...report }) => [
+    rows: solved.map(({ file, source, groups, answers: [fewest, most], mean, passAtN, zero }) => [
       ...of(file),
       source || '-',
       String(groups),
       fewest === most ? String(most) : `${fewest}-${most}`,
-      report.mean_accuracy.replace('%', ' %'),
-      report.pass_at_n.replace('%', ' %'),
-      report.avg_variance,
-      report.avg_entropy,
-      String(report.failed_groups),
-      String(report.success_groups),
+      numberText(mean),
+      shareText(passAtN),
+      String(zero),
+      String(groups - zero),
     ]),
   }
 }
@@ -237,7 +233,7 @@ function highValueTable({ highValue }: Analysis): ReportTable {
     columns: [
       { title: 'group' },
       { title: 'data source' },
-      ...['variance', 'entropy', 'accuracy'].map(figureColumn),
+      ...['group variance', 'entropy', 'accuracy'].map(figureColumn),
       { title: 'question' },
     ],
     rows: highValue.map((group) => [
