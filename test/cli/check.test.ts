@@ -383,9 +383,11 @@ export default defineModelReward({
     functions: { ...judges, 'whole.mjs': whole },
   })
   const trainers = ['open-instruct', 'azure', 'nemo-gym'].flatMap((name) => ['--trainer', name])
-  const { text } = await check([folder, '--reward-functions', join(folder, 'functions'), ...trainers])
-  const about = (trainer: string) =>
-    text.split('\n').filter((line) => line.startsWith('warning: ') && line.includes(trainer))
+  const argv = [folder, '--reward-functions', join(folder, 'functions'), ...trainers]
+  const said = async (...more: string[]) => (await check([...argv, ...more])).text.split('\n')
+  const plain = await said()
+  const about = (trainer: string, lines = plain) =>
+    lines.filter((line) => line.startsWith('warning: ') && line.includes(trainer))
   t.match(about('open-instruct').sort(), [
     /^warning: judged, step q \(yes-no-judge\): asks about the prompt, and open-instruct sends none; let/,
     /^warning: judged: a sample without a reward trains as 0 in open-instruct, because it takes each error for 0; choose/,
@@ -395,13 +397,19 @@ export default defineModelReward({
   t.match(about('azure').sort(), [
     /^warning: judged, step q \(yes-no-judge\): asks about the prompt, and azure sends none if the item/,
     /^warning: judged, step q \(yes-no-judge\): does not show what tools answered/,
-    /^warning: judged: azure sends all turns, and rules read the text of the assistant's last one/,
     /^warning: ranked, step best: compares/,
-    /^warning: ranked: azure sends all turns/,
   ])
-  t.match(about('nemo-gym').sort(), [
+  t.match(about('nemo-gym'), [/^warning: judged, step q .* does not show/])
+  const [one, several] = [['4'], ['I add.', '4']].map((texts, at) => {
+    const file = join(folder, `${at}.jsonl`)
+    const response = texts.map((content) => ({ role: 'assistant', content }))
+    writeFileSync(file, JSON.stringify({ prompt: '2 + 2?', response, ground_truth: '4' }))
+    return file
+  }) as [string, string]
+  t.strictSame(about('nemo-gym', await said('--input', one)), about('nemo-gym'))
+  t.match(about('nemo-gym', await said('--input', several)), [
     /^warning: judged, step q .* does not show/,
-    /^warning: judged: nemo-gym sends all turns/,
+    /^warning: judged: nemo-gym sends all turns, and rules read the text of the assistant's last one/,
     /^warning: ranked: nemo-gym sends all turns/,
   ])
   t.match(await runCommand(['check', folder, '--trainer', 'open-instrukt']), {

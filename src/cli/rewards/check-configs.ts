@@ -54,7 +54,7 @@ export async function checkConfigs(paths: readonly string[], values: CheckSettin
     await openGroundTruthIndexes(configs.gateway.trainers)
     if (values.data.length > 0) return await checkData(resolved, functions, values, io)
     const trainers = values.trainer
-    await explain(resolved, given.samples, trainers, functions, io)
+    await explain(resolved, given, trainers, functions, io)
     return values.connect ? await connect(resolved, functions, given, io) : 0
   } finally {
     await functions.close()
@@ -63,7 +63,7 @@ export async function checkConfigs(paths: readonly string[], values: CheckSettin
 
 async function explain(
   { plans, models, gateway }: Resolved,
-  samples: GivenRows['samples'],
+  { samples, isPlain }: GivenRows,
   trainers: CheckSettings['trainer'],
   functions: FunctionHost,
   io: Io,
@@ -78,7 +78,7 @@ async function explain(
       if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, samples, functions, models)))
     for (const name of trainers) {
       const { [name]: settings }: Partial<Record<string, TrainerSettings>> = gateway.trainers
-      warnings.push(...(await trainerWarnings(plan, { name, settings }, functions)))
+      warnings.push(...(await trainerWarnings(plan, { name, settings }, isPlain ? [] : samples, functions)))
     }
   }
   for (const [name, config] of models) io.stdout.write(`${hideSecrets(explainModel(name, config))}\n`)

@@ -72,8 +72,8 @@ export class ContentCheck {
   }
 }
 
-/** Results of tools were joined too. */
-const hasSeveralTexts = ({ turns = [] }: Sample): boolean =>
+/** Whether the last turn is not all of the rollout's text. Results of tools count. */
+export const hasSeveralTexts = ({ turns = [] }: Sample): boolean =>
   turns.filter(({ content }) => !isBlank(content)).length > 1
 
 function contentsOf({ sample, rollout }: Item): ReadonlySet<string> {

@@ -8,6 +8,7 @@ import { rewardRange } from '../../scoring/plan/fold.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
 import type { TrainerSettings } from '../../trainers/format.ts'
 import { type SentByTrainer, sentByTrainers } from '../../trainers/sent.ts'
+import { hasSeveralTexts } from './contents.ts'
 import { questionAbout, questionOf } from './questions.ts'
 
 interface CheckedTrainer {
@@ -16,10 +17,11 @@ interface CheckedTrainer {
   readonly settings: TrainerSettings | undefined
 }
 
-/** Warnings about a reward for one trainer, as sentences. */
+/** Warnings about a reward for one trainer, as sentences. `samples` are the first of the user's rows, if there are any. */
 export async function trainerWarnings(
   plan: Plan,
   { name: trainer, settings }: CheckedTrainer,
+  samples: readonly Sample[],
   functions: FunctionHost,
 ): Promise<readonly string[]> {
   const sent: SentByTrainer = sentByTrainers[trainer]
@@ -50,7 +52,7 @@ export async function trainerWarnings(
     found.push(
       `${plan.name}: asks a judge, and AReaL's own workflows train with 0 where a reward takes longer than 15 s; name one of reward_gateway_client.areal_workflow`,
     )
-  if (sent.turns && plan.steps.some(({ ask }) => ask === null))
+  if (sent.turns && samples.some(hasSeveralTexts) && plan.steps.some(({ ask }) => ask === null))
     found.push(
       `${plan.name}: ${trainer} sends all turns, and rules read the text of the assistant's last one as the response; earlier versions joined all turns`,
     )
