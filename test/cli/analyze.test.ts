@@ -343,6 +343,20 @@ t.test('explain', async (t) => {
   })
 })
 
+t.test('explain waits for a record that the gateway is about to write', async (t) => {
+  const folder = join(t.testdir(), 'records')
+  const gateway = await testGateway(t, {
+    gateway: { record: { folder } },
+    ruled: { steps: [{ name: 'rule', function: 'echo-rule' }] },
+  })
+  await outcomesOf(gateway, 'ruled', [sampleOf('1')], { requestId: 'req.3' })
+  writeFileSync(join(t.testdirName, 'gateway.yaml'), 'record: { folder: records }')
+  t.match(await runCommand(['explain', 'req.3:0', '--config', t.testdirName]), {
+    code: 0,
+    stdout: /^req\.3:0: .*reward = 1$/ms,
+  })
+})
+
 t.test('explain says where it looked for a missing record', async (t) => {
   const folder = t.testdir()
   t.match(await runCommand(['explain', 'nowhere:0', '--records', folder]), {
@@ -352,7 +366,7 @@ t.test('explain says where it looked for a missing record', async (t) => {
   writeFileSync(join(folder, 'gateway.yaml'), 'record: { folder: none }')
   t.match(
     await runCommand(['explain', 'nowhere:0', '--config', folder]),
-    { code: 2, stderr: /none has no record 'nowhere:0': .* is not written yet \(that takes a second\)/ },
+    { code: 2, stderr: /none has no record 'nowhere:0': no request had this id, or the row was not sampled/ },
     'nothing has been scored yet',
   )
   t.match(await runCommand(['explain', 'x:0']), {

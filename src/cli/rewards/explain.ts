@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
 import { GatewayError } from '../../core/errors.ts'
 import { hideSecrets } from '../../core/secrets.ts'
 import { reasonOf } from '../../core/system-error.ts'
@@ -26,18 +27,25 @@ from 0. Without colon and index, the recorded rows of the request are listed.`,
     const [id] = positionals
     if (id === undefined || positionals.length > 1) throw misused('one record id is needed', 'explain')
     const folder = values.records ?? (await configured(values.config, io))
-    const rows = await readdir(folder)
-      .then(() => findRecords(folder, id))
-      .catch((cause: NodeJS.ErrnoException) => {
-        // The gateway makes the folder with its first record, a moment after the first reply.
-        if (cause.code === 'ENOENT' && values.records === undefined) return []
-        throw new GatewayError('RG_INPUT_INVALID', `${folder}: ${reasonOf(cause)}`, { cause })
-      })
+    const look = () =>
+      readdir(folder)
+        .then(() => findRecords(folder, id))
+        .catch((cause: NodeJS.ErrnoException) => {
+          // The gateway makes the folder with its first record, a moment after the first reply.
+          if (cause.code === 'ENOENT' && values.records === undefined) return []
+          throw new GatewayError('RG_INPUT_INVALID', `${folder}: ${reasonOf(cause)}`, { cause })
+        })
+    let rows = await look()
+    // A gateway writes its record once a second.
+    for (let again = 0; rows.length === 0 && again < 2; again += 1) {
+      await setTimeout(1000, undefined, { signal: io.signal })
+      rows = await look()
+    }
     const [row] = rows
     if (!row) {
       throw new GatewayError(
         'RG_INPUT_INVALID',
-        `${folder} has no record '${id}': it was not sampled, was dropped or deleted, or is not written yet (that takes a second)`,
+        `${folder} has no record '${id}': no request had this id, or the row was not sampled, was dropped or was deleted`,
       )
     }
     if (rows.length === 1 && row.id === id) io.stdout.write(`${hideSecrets(explainRecord(row).join('\n'))}\n`)
