@@ -18,6 +18,8 @@ export function samplesOf(
   if (!isDatasetRow(value)) {
     // Removed so that a file for `audit` can be scored as well.
     const { near_miss: _, ...row } = value
+    const unknown = unknownColumns(row)
+    if (unknown !== null) return [badSample(String(row.id ?? index), unknown)]
     return [readNativeSample('near_miss' in value ? row : value, index, literals)]
   }
   const { responses, ...row } = datasetRow(value, modelSteps)
@@ -31,6 +33,20 @@ export function samplesOf(
       own,
     ),
   )
+}
+
+const mostShownColumns = 12
+
+/**
+ * What to do with a row of a data set that has columns of its own. null for a row with a single unknown field, which is
+ * misspelt: readNativeSample says what was meant.
+ */
+function unknownColumns(row: Fields): string | null {
+  const unknown = Object.keys(row).filter((name) => !Object.hasOwn(nativeSample.shape, name))
+  if (unknown.length < 2) return null
+  const shown = unknown.slice(0, mostShownColumns).map((name) => JSON.stringify(name.slice(0, 40)))
+  const more = unknown.length > shown.length ? ', ...' : ''
+  return `unknown columns ${shown.join(', ')}${more}. A row has prompt, response and ground_truth, or the columns of verl's data sets: rename yours (docs/scoring-files.md), or let 'reward-gateway prepare' write the rows (docs/prepare.md)`
 }
 
 /** The names of a reward's model steps, in the order of the `rm_prompt_<i>` columns. */

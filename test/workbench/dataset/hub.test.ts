@@ -209,6 +209,24 @@ t.test('files of a revision are read by name, and their bytes are what the hub l
   )
 })
 
+t.test('rows with columns of their own are refused with the names of these, and what to do', async (t) => {
+  const rows = '{"question":"2 + 2?","answer":"4"}\n{"question":"1 + 2?","answer":"3"}\n'
+  const hub = await fakeHub(t, { 'data/a.jsonl': Buffer.from(rows) })
+  const input = 'hf://o/n/data/a.jsonl'
+  const output = join(t.testdir(), 'scored.jsonl')
+  const wanted =
+    /unknown columns "question", "answer"\. A row has prompt, response and ground_truth.* rename yours .*reward-gateway prepare/
+  for (const argv of [
+    ['check', 'rm-configs/gsm8k.yaml', '--data', input],
+    ['audit', 'rm-configs/gsm8k.yaml', '--input', input],
+    ['score', '--config', 'rm-configs/gsm8k.yaml', '--input', input, '--output', output],
+  ]) {
+    const { code, stdout, stderr } = await runCommand(argv, { env: hub.env })
+    t.not(code, 0, argv.join(' '))
+    t.match(stdout + stderr, wanted, argv.join(' '))
+  }
+})
+
 t.test('a hub that is busy, or a connection that breaks, costs time and nothing else', async (t) => {
   const bytes = await parquetOf(t, [5, 5])
   const hub = await fakeHub(t, { 'main/train/0000.parquet': bytes })
