@@ -94,28 +94,49 @@ export async function routesPage(): Promise<string> {
       '| --- | --- |',
       ...routes.map(({ name, operation }) => `| \`${name}\` | ${cell(operation.summary)} |`),
     ].join('\n'),
-    // Those that pass requests through differ in their paths alone.
-    ...routes
-      .filter(
-        ({ operation }) =>
-          !operation.summary.startsWith('Forward to') &&
-          (operation.requestBody || resultOf(operation)) &&
-          !operation.tags[0]?.startsWith('trainer'),
-      )
-      .flatMap(described),
+    ...alike(routes).flatMap(described),
   ])
   return paragraphs([
     '# HTTP API',
     `The gateway describes its routes itself: \`/docs\` is a page to try them, \`/openapi.json\` is OpenAPI 3.1. ${note} Bodies are JSON with the
 header \`content-type: application/json\`. If keys are configured, send one as \`authorization: Bearer <key>\` ([keys](configuration.md#a-key)). An error
 has [a code](errors.md) and the status of that code.`,
+    `Each route is shown with a call and its reply: those of \`npm start\`, without the fields of a model server that the example does not need. Routes under
+\`/v1/runs\` and \`/v1/queue\` need [a queue](queue.md), those under \`/admin\` a key with the scope \`admin\`, and \`/wire/llama-factory\`
+[a file of ground truths](trainers/llama-factory.md).`,
     ...parts,
   ])
 }
 
-async function describedRoutes(): Promise<
-  readonly { readonly name: string; readonly operation: Operation }[]
-> {
+interface Route {
+  readonly name: string
+  readonly operation: Operation
+}
+
+/** Routes that take and answer the same, under several paths. */
+interface Routes extends Route {
+  readonly others: readonly string[]
+}
+
+function alike(routes: readonly Route[]): readonly Routes[] {
+  const byExample = new Map<string, Routes>()
+  for (const { name, operation } of routes) {
+    const { requestBody, responses } = operation
+    const key = JSON.stringify([
+      operation.summary.startsWith('Forward to') ? '' : operation.summary,
+      requestBody ?? name.replace(/\/.*\//, ''),
+      responses,
+    ])
+    const first = byExample.get(key)
+    byExample.set(
+      key,
+      first ? { ...first, others: [...first.others, name] } : { name, operation, others: [] },
+    )
+  }
+  return [...byExample.values()]
+}
+
+async function describedRoutes(): Promise<readonly Route[]> {
   const folder = mkdtempSync(join(tmpdir(), 'reward-gateway-reference-'))
   cpSync('rm-configs', folder, { recursive: true })
   appendFileSync(join(folder, 'gateway.yaml'), '\nqueue: { folder: queue }\n')
@@ -156,15 +177,11 @@ const resultOf = ({ requestBody, responses }: Operation): Schema | undefined => 
   return schema?.properties && schema
 }
 
-function described({
-  name,
-  operation,
-}: {
-  readonly name: string
-  readonly operation: Operation
-}): readonly string[] {
+function described({ name, operation, others }: Routes): readonly string[] {
   const [method = '', path = ''] = name.split(' ')
-  const body = operation.requestBody?.content['application/json']
+  const [[type = '', body] = []] = Object.entries(operation.requestBody?.content ?? {})
+  const example = body?.example ?? {}
+  const text = typeof example === 'string' ? example.trimEnd() : JSON.stringify(example)
   const values = new Map(
     operation.parameters?.map(({ name, example, schema }) => [
       name,
@@ -173,21 +190,43 @@ function described({
   )
   const address = `localhost:8080${path.replace(/\{(\w+)\}/g, (_, name: string) => values.get(name) ?? name)}`
   const sent = body
-    ? ` -H 'content-type: application/json' -d \\\n  '${JSON.stringify(body.example ?? {}).replaceAll("'", "'\\''")}'`
+    ? ` -H 'content-type: ${type}' ${typeof example === 'string' ? '--data-binary' : '-d'} \\\n  '${text.replaceAll("'", "'\\''")}'`
     : ''
-  const call = `curl -s ${['GET', 'POST'].includes(method) ? '' : `-X ${method} `}${address}${sent}`
+  const [only, ...ways] = operation.security ?? []
+  const key = only && ways.length === 0 ? ' -H "authorization: Bearer $KEY"' : ''
+  const isPost = method === 'POST' && body !== undefined
+  const call = `curl -s ${method === 'GET' || isPost ? '' : `-X ${method} `}${address}${key}${sent}`
   const result = resultOf(operation)
-  const reply = operation.responses['200']?.content?.['application/json']?.example
+  const [reply] = ['200', '201', '202'].flatMap((status) => {
+    const shown = operation.responses[status]?.content?.['application/json']?.example
+    return shown === undefined ? [] : [shown]
+  })
   const items = body?.schema.properties?.samples?.items
   return [
     `### ${name}`,
     `${operation.summary}.`,
+    ...(others.length > 0 ? [`The same: ${others.map((other) => `\`${other}\``).join(', ')}.`] : []),
     block('sh', call),
-    ...(reply === undefined ? [] : [block('json', JSON.stringify(reply, null, 1))]),
+    ...(reply === undefined ? [] : [block('json', jsonText(reply))]),
     ...(body?.schema.properties ? [fieldsOf(body.schema)] : []),
     ...(items ? ['Of each sample:', fieldsOf(items)] : []),
     ...(result ? ['The reply:', ...replyFields(result)] : []),
   ]
+}
+
+const longestLine = 110
+
+/** JSON with a line for each value that fits into one. */
+function jsonText(value: unknown, indent = ''): string {
+  const whole = JSON.stringify(value)
+  if (typeof value !== 'object' || value === null || indent.length + whole.length <= longestLine) return whole
+  const inner = `${indent}  `
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const items = Object.entries(value).map(
+    ([key, item]) =>
+      `${inner}${Array.isArray(value) ? '' : `${JSON.stringify(key)}: `}${jsonText(item, inner)}`,
+  )
+  return `${open}\n${items.join(',\n')}\n${indent}${close}`
 }
 
 /** The fields of a reply, and those of the items of its lists. */

@@ -73,15 +73,18 @@ function converted(schema: FastifySchema, { url, method, config }: RouteOptions)
     ...(body === undefined && querystring === undefined ? [] : [400]),
     ...(isOpen ? [] : [401, 403]),
     ...(url.includes('/:') ? [404] : []),
-    ...(method === 'POST' ? [...statusesOfBodies, ...(isOpen ? [] : statusesOfWork)] : []),
+    ...(method === 'POST' || method === 'PUT'
+      ? [...statusesOfBodies, ...(isOpen ? [] : statusesOfWork)]
+      : []),
   ]
   return {
     ...rest,
     ...(body !== undefined && { body: withExample(jsonSchemaOf(body), example?.body) }),
+    ...(example?.lines && { body: { type: 'string', examples: [linesOf(example.lines)] } }),
     ...(querystring !== undefined && { querystring: jsonSchemaOf(querystring) }),
     ...(params !== undefined && { params: withParameters(jsonSchemaOf(params), url) }),
     response: {
-      200:
+      [example?.status ?? 200]:
         example?.reply === undefined
           ? { description: 'Success.', type: 'null' }
           : withExample({ description: 'Success.' }, example.reply),
@@ -92,6 +95,9 @@ function converted(schema: FastifySchema, { url, method, config }: RouteOptions)
     },
   }
 }
+
+const linesOf = (values: readonly unknown[]): string =>
+  values.map((value) => `${JSON.stringify(value)}\n`).join('')
 
 const withExample = (schema: object, example: unknown): object =>
   example === undefined ? schema : { ...schema, examples: [example] }

@@ -1,11 +1,15 @@
 import { once } from 'node:events'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { startSimulatedServers } from '../../../src/cli/serve/simulated-servers.ts'
+import { systemClock } from '../../../src/core/clock.ts'
 import { createApp } from '../../../src/serving/http/app.ts'
 import { openObservedGateway } from '../../../src/serving/observed-gateway.ts'
+import { openQueue } from '../../../src/serving/queue/queue.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { testApp } from '../../support/app.ts'
 import { testGateway } from '../../support/gateway.ts'
@@ -377,19 +381,57 @@ t.test('a compressed or chunked body is counted by its decompressed size while i
   })
 })
 
+/** What differs from one run to the next, or with what ran before. */
+const passing = new Set([
+  'version',
+  'cursor',
+  'at',
+  'bytes',
+  'credits',
+  'unfinished',
+  'finals',
+  'cancelled',
+  'last',
+  'calls',
+  'latency_ms',
+])
+
 t.test('each route of /docs has an example, which works with the shipped configs', async (t) => {
   const servers = await startSimulatedServers({ all: true })
   t.teardown(() => servers.close())
+  const key = 'the-key-of-an-operator'
+  const { JUDGE_A_0 = '', JUDGE_A_1 = '' } = servers.env
+  const folder = t.testdir()
+  cpSync('rm-configs', folder, { recursive: true })
+  const place = join(folder, 'gateway.yaml')
+  writeFileSync(
+    place,
+    `${readFileSync(place, 'utf8').replace(/ {4}model: \$\{JUDGE_A_MODEL.*\n/, (line) => `${line}    lifecycle: { level: 1 }\n    allow: ["http://127.0.0.1:*"]\n`)}
+queue: { folder: queue }
+keys: { operator: { env: OPERATOR, scopes: [admin] } }
+trainers: { llama-factory: { ground_truth_file: truths.jsonl } }
+`,
+  )
+  const [prompt, truth] = ['Six crates hold seven jars each. How many jars are there?', '42']
+  writeFileSync(join(folder, 'truths.jsonl'), JSON.stringify({ prompt, ground_truth: truth }))
   const gateway = await openObservedGateway({
-    configs: ['rm-configs'],
+    configs: [folder],
     functionFolders: [],
-    env: servers.env,
+    env: { ...servers.env, OPERATOR: key },
   })
   t.teardown(() => gateway.close(0))
+  const queue = await openQueue({ gateway, clock: systemClock })
+  t.teardown(() => queue?.close())
   const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
-  const app = await createApp({ gateway, metrics, bodyLimit: 1 << 20 })
+  const app = await createApp({ gateway, queue, metrics, bodyLimit: 1 << 20 })
   t.teardown(() => app.close())
   const { paths } = (await app.inject('/openapi.json')).json()
+  const here = (value: unknown) =>
+    JSON.parse(
+      JSON.stringify(value, (name, inner) => (passing.has(name) ? undefined : inner))
+        .replaceAll('http://127.0.0.1:8101', JUDGE_A_0)
+        .replaceAll('http://127.0.0.1:8102', JUDGE_A_1),
+    )
   let sent = 0
   for (const [template, operations] of Object.entries<Record<string, Operation>>(paths))
     for (const [method, { parameters = [], requestBody, responses }] of Object.entries(operations)) {
@@ -397,17 +439,34 @@ t.test('each route of /docs has an example, which works with the shipped configs
       const named = new Map(parameters.map(({ name, example, schema }) => [name, example ?? schema?.example]))
       const url = template.replace(/\{(\w+)\}/g, (_, parameter) => String(named.get(parameter)))
       t.notMatch(url, 'undefined', name)
-      const payload = requestBody?.content['application/json'].example as object | undefined
-      if (requestBody) t.ok(payload, `${name} has an example of a body`)
-      const reply = responses['200']?.content?.['application/json']?.example
-      // The others change servers, or need a file of ground truths or a server of its own.
-      if (/^\/(?:admin|metrics)|llama-factory|responses|messages|batch|detokenize/.test(template)) continue
-      const got = await app.inject({ method: method as 'post', url, ...(payload && { payload }) })
-      t.equal(got.statusCode, 200, `${name}: ${got.body.slice(0, 300)}`)
-      if (reply !== undefined) t.match(got.json(), reply, name)
+      const [[type = '', body] = []] = Object.entries(requestBody?.content ?? {})
+      if (requestBody) t.ok(body?.example, `${name} has an example of a body`)
+      const [status = ''] = Object.keys(responses).filter((one) => one.startsWith('2'))
+      const reply = responses[status]?.content?.['application/json']?.example
+      // The simulated servers do not have these, and the backlog of the example takes more than this to come about.
+      const isAlone = /responses|messages|detokenize/.test(template)
+      t.equal(reply === undefined, isAlone || template === '/metrics', `${name} has an example of a reply`)
+      if (isAlone) continue
+      const got = await app.inject({
+        method: method as 'post',
+        url,
+        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': type }) },
+        ...(body && { payload: typeof body.example === 'string' ? body.example : here(body.example) }),
+      })
+      t.equal(String(got.statusCode), status, `${name}: ${got.body.slice(0, 300)}`)
+      if (reply !== undefined && template !== '/v1/queue') t.match(got.json(), here(reply), name)
+      if (got.statusCode === 202) {
+        const { uid } = got.json().results?.at(-1) ?? got.json()
+        let read = { cursor: '', results: [] as { uid: string }[] }
+        do {
+          const after = read.cursor === '' ? '' : `&after=${read.cursor}`
+          const from = `/v1/runs/run-7/rewards?wait_s=30${after}`
+          read = (await app.inject({ url: from, headers: { authorization: `Bearer ${key}` } })).json()
+        } while (!read.results.some((one) => one.uid === uid))
+      }
       sent += 1
     }
-  t.ok(sent > 30, `${sent} are sent`)
+  t.ok(sent > 50, `${sent} are sent`)
   const page = await app.inject('/docs/')
   t.match(page.body, '<title>reward-gateway API</title>')
   for (const [, path = ''] of page.body.matchAll(/(?:href|src)="\.(\/static\/[^"]+)"/g))
@@ -415,7 +474,7 @@ t.test('each route of /docs has an example, which works with the shipped configs
 })
 
 interface Media {
-  readonly content: { readonly 'application/json': { readonly example?: unknown } }
+  readonly content: Readonly<Record<string, { readonly example?: unknown }>>
 }
 
 interface Operation {
