@@ -95,6 +95,7 @@ t.test('commands can be pasted into bash and zsh, and the gateway takes their op
   }
   let checked = 0
   for (const { place, text } of of('sh', 'bash')) {
+    if (/^\s*-/.test(text)) t.fail(`${place}: options without a command are a block of text`)
     for (const line of commandLines(text)) {
       const trouble = pasteTrouble(line)
       if (trouble !== null) t.fail(`${place}: ${line}: ${trouble}`)

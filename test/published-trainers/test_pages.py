@@ -36,7 +36,7 @@ def executed(page: str, at: int = 0, url: str = GATEWAY, reward: str = "gsm8k") 
 
 def test_every_block_is_of_a_kind_that_is_run_here_or_elsewhere() -> None:
     kinds = {kind for page in PAGES.glob("*.md") for kind in re.findall(r"^```(\w+)$", page.read_text(), re.M)}
-    assert kinds == {"python", "sh", "toml", "yaml"}
+    assert kinds == {"python", "sh", "text", "toml", "yaml"}
 
 
 @pytest.mark.parametrize("at", [0, 1], ids=["function", "manager"])
@@ -205,7 +205,7 @@ def test_ray_data_scores_a_folder(gateway: Served, tmp_path: Path, monkeypatch: 
 
 
 def option(page: str, name: str) -> str:
-    (value, *_) = re.findall(rf"{re.escape(name)} (\S+)", "".join(blocks(page, "")))
+    (value, *_) = re.findall(rf"{re.escape(name)} (\S+)", "".join(blocks(page, "text")))
     return value
 
 
