@@ -89,6 +89,7 @@ export default defineConfig({
   },
   themeConfig: {
     nav: [
+      { text: 'Troubleshooting', link: '/troubleshooting' },
       {
         text: `v${version}`,
         items: [

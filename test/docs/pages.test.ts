@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
@@ -221,4 +221,27 @@ t.test("Open-Instruct's deadline lies below what its client waits for such a req
   }
   const deadlines = await Promise.all([0.1, 1, 10, 1000].map(deadlineOf))
   t.strictSame(deadlines, [28_000, 28_000, 98_000, 298_000])
+})
+
+t.test('messages on the page of troubleshooting are those of the code', async (t) => {
+  const sources = ['src', 'reward-functions']
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => readFileSync(join(folder, name), 'utf8')),
+    )
+    .join('\n')
+  let checked = 0
+  for (const section of page('troubleshooting.md').split(/^## /m).slice(1)) {
+    const [head = '', , ...rows] = section.split('\n').filter((line) => line.startsWith('|'))
+    const column = head.split(' | ').findIndex((name) => /message|symptom/.test(name))
+    for (const row of rows)
+      for (const [, message = ''] of (row.split(' | ')[column] ?? '').matchAll(/`([^`]{9,})`/g))
+        for (const piece of message.split('...').map((text) => text.replace(/^[\s:',]+|[\s:',]+$/g, ''))) {
+          if (piece.length < 6 || piece.startsWith('"')) continue
+          t.ok(sources.includes(piece), `${piece}: ${row.slice(0, 80)}`)
+          checked += 1
+        }
+  }
+  t.ok(checked > 40, `${checked} are checked`)
 })
