@@ -1,6 +1,6 @@
 import countdown from '../../reward-functions/countdown.ts'
 import gsm8k from '../../reward-functions/gsm8k.ts'
-import { mean } from '../../src/core/statistics/summary.ts'
+import { binaryEntropy, extent, mean } from '../../src/core/statistics/summary.ts'
 import {
   evaluatePython,
   lastCodePoints,
@@ -8,14 +8,8 @@ import {
   lastNumeral,
   trimSpace,
 } from '../../src/grading/index.ts'
-import { percent } from '../../src/workbench/analysis/decimals.ts'
-import {
-  type GroupSignal,
-  groupSignal,
-  highValueRows,
-  signalOver,
-  solvedReport,
-} from '../../src/workbench/analysis/signal.ts'
+import { fixed, percent } from '../../src/workbench/analysis/decimals.ts'
+import { type GroupSignal, groupSignal, highValueRows } from '../../src/workbench/analysis/signal.ts'
 import { reward } from './reward.ts'
 import type { Adapter } from './vector.ts'
 
@@ -83,4 +77,34 @@ export const verlStudy: Adapter = {
         ),
       ),
   },
+}
+
+/** Means over groups, as the study prints them. */
+function signalOver(groups: readonly GroupSignal[]) {
+  return {
+    avg_accuracy: percent(mean(groups.map((group) => group.mean))),
+    avg_variance: fixed(mean(groups.map((group) => group.variance)), 4),
+    avg_entropy: fixed(mean(groups.map((group) => group.entropy)), 4),
+  }
+}
+
+/**
+ * The study's report on Countdown: rewards as they are, means outside of 0 to 1 count as its ends. A group is
+ * solved if one of its answers earns at least 1.
+ */
+function solvedReport(groups: readonly (readonly number[])[]) {
+  const signals = groups.map((scores) => {
+    const signal = groupSignal(scores)
+    return { ...signal, entropy: binaryEntropy(Math.min(1, Math.max(0, signal.mean))) }
+  })
+  const best = groups.map((scores) => extent(scores)[1])
+  const { avg_accuracy, ...rest } = signalOver(signals)
+  const failed = best.filter((score) => score === 0).length
+  return {
+    mean_accuracy: avg_accuracy,
+    pass_at_n: percent(mean(best.map((score) => Number(score >= 1)))),
+    ...rest,
+    failed_groups: failed,
+    success_groups: groups.length - failed,
+  }
 }
