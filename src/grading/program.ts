@@ -1,39 +1,7 @@
 /** Finds the program in a response. */
 
+import { fencesOf } from './fences.ts'
 import { afterThink } from './tags.ts'
-
-/** A fenced block: its language in lower case ('' if none) and its text. */
-interface Fence {
-  readonly language: string
-  readonly text: string
-}
-
-/**
- * Closed fenced blocks by CommonMark: three or more backticks or tildes at the start of a line, closed by at least as many.
- * Linear in the text.
- */
-function fencesOf(text: string): Fence[] {
-  const found: Fence[] = []
-  let open: { readonly mark: string; readonly language: string; readonly from: number } | null = null
-  let at = 0
-  while (at <= text.length) {
-    const end = text.indexOf('\n', at)
-    const next = end < 0 ? text.length + 1 : end + 1
-    const line = text.slice(at, Math.min(next - 1, at + 200))
-    const [, mark = '', info = ''] = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\r]*?)[ \t\r]*$/.exec(line) ?? []
-    if (mark !== '') {
-      if (open === null) {
-        if (!(mark.startsWith('`') && info.includes('`')))
-          open = { mark, language: (info.split(/[\s{,]/)[0] ?? '').toLowerCase(), from: next }
-      } else if (info === '' && mark[0] === open.mark[0] && mark.length >= open.mark.length) {
-        found.push({ language: open.language, text: text.slice(open.from, at) })
-        open = null
-      }
-    }
-    at = next
-  }
-  return found
-}
 
 /**
  * The text of the last closed fence after the response's thinking, whatever its language. null: there is none.

@@ -30,8 +30,46 @@ t.test('the program of a response is a closed fence after its thinking', async (
   t.equal(programIn('```python\nprint(1)', 'python', { bare: true }), null)
 })
 
+t.test('a fence in a list item or a quote loses the indent of its mark', async (t) => {
+  const code = 'if x:\n    y\n'
+  const table: readonly (readonly [string, string | null])[] = [
+    ['1. Here:\n\n   ```python\n   if x:\n       y\n   ```', code],
+    ['- a\n  - b\n\n    ```python\n    if x:\n        y\n    ```\n', code],
+    ['- ```python\n  if x:\n      y\n  ```', code],
+    ['10. a\n    ```py\n    if x:\n        y\n    ```', code],
+    ['-\t```python\n\tif x:\n\t    y\n\t```', code],
+    ['> ```python\n> if x:\n>     y\n> ```', code],
+    ['1. a\n   ```python\nif x:\n    y\n   ```', code],
+    ['1. a\n```python\nif x:\n    y\n```', code],
+    ['1. a\n   b\n c\n   ```python\n   if x:\n       y\n   ```', code],
+    ['* a\n\ntext\n\n      ```python\n      x\n      ```', null],
+    ['\t```python\n\tx\n\t```', null],
+    ['> ```python\n> x\n```', null],
+    ['```python\n- ```\n```', '- ```\n'],
+  ]
+  for (const [response, program] of table) t.equal(programIn(response, 'python'), program, response)
+})
+
 t.test('a megabyte of anything is read in linear time', async (t) => {
-  for (const piece of ['```\n', '`', '~~~python\n', '"', '(', '==', ',', "'''", 'a', '\n', '# ']) {
+  for (const piece of [
+    '```\n',
+    '`',
+    '~~~python\n',
+    '"',
+    '(',
+    '==',
+    ',',
+    "'''",
+    'a',
+    '\n',
+    '# ',
+    '- ',
+    '> ',
+    '1. ',
+    '- a\n  ',
+    '> - ',
+    '\t',
+  ]) {
     const [small, large] = [2 ** 17, 2 ** 20].map((size) => {
       const text = piece.repeat(size / piece.length)
       const began = process.cpuUsage()
