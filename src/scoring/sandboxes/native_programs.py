@@ -30,13 +30,19 @@ TOOLS = {
     "sched_setaffinity": (203, 122), "copy_file_range": (326, 285), "sendfile": (40, 71),
 }
 
-COMPILER_FLAGS = ["-O2", "-static", "-pipe", "-w", "-fmax-errors=5", "-fdiagnostics-color=never"]
+# Judges of contests define ONLINE_JUDGE.
+COMPILER_FLAGS = ["-O2", "-static", "-pipe", "-w", "-DONLINE_JUDGE", "-fmax-errors=5", "-fdiagnostics-color=never"]
 # The second one is for what does not compile as the first one.
 STANDARDS = ["-std=gnu++17", "-std=gnu++20"]
-# Linked to each program. A thread's stack would be as large as that of the main thread otherwise, and few would fit.
+# Linked to each program. A thread's stack would be as large as that of the main thread otherwise, and few would fit; and glibc would reserve 64 MiB
+# of addresses for the allocations of each.
 START_SOURCE = b"""
+#include <malloc.h>
 #include <pthread.h>
 __attribute__((constructor(101))) static void start() {
+#ifdef M_ARENA_MAX
+  mallopt(M_ARENA_MAX, 1);
+#endif
   pthread_attr_t sizes;
   if (pthread_attr_init(&sizes) == 0 && pthread_attr_setstacksize(&sizes, 8 << 20) == 0) pthread_setattr_default_np(&sizes);
 }
