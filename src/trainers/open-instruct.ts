@@ -38,4 +38,7 @@ export const openInstruct: TrainerFormat = {
   name: 'open-instruct',
   deadlineS: patience(1) - margin,
   routes: { '': route, '/test_program': route, '/test_program_stdio': route },
+  facts: {
+    '/health': { summary: 'Open-Instruct: what its own server answers', read: () => ({ status: 'healthy' }) },
+  },
 }
