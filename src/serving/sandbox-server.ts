@@ -54,6 +54,9 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
       metrics.events.restarted?.(change)
       log({ level: 'warn', msg: 'a process that runs programs ended, and another one takes its place' })
     },
+    ejected({ reason }) {
+      log({ level: 'error', msg: reason })
+    },
   })
   const confinement = await sandbox.open().catch((error) => {
     metrics.close()
@@ -77,8 +80,9 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
         waiting,
         programs: size,
       }
-      return isClosing
-        ? { status: 503, body: { status: 'closing', ...facts } }
+      const isLost = sandbox.snapshot().instances.some(({ state }) => state === 'ejected')
+      return isClosing || isLost
+        ? { status: 503, body: { status: isClosing ? 'closing' : 'unconfined', ...facts } }
         : { status: 200, body: { status: 'ok', ...facts } }
     }
     if (keys !== null && keys.callerOf(bearerOf(request)) === null)

@@ -25,6 +25,26 @@ export function checkLanguages({ absent }: Greeting): void {
   )
 }
 
+const levels = ['none', 'landlock', 'namespaces'] as const
+
+/** How a later process confines programs worse than the first one did. null: it does not. */
+export function worseThan(first: Greeting, later: Greeting): string | null {
+  const added = (some: readonly string[], others: readonly string[]) =>
+    others.filter((one) => !some.includes(one))
+  const opened = added(first.open, later.open)
+  const isLower = levels.indexOf(later.level) < levels.indexOf(first.level)
+  const isWeaker =
+    later.level === first.level &&
+    later.missing.includes('no Landlock') &&
+    !first.missing.includes('no Landlock')
+  if (!isLower && !isWeaker && opened.length === 0) return null
+  const how = isLower
+    ? `only at the level '${later.level}', not '${first.level}' as at the start`
+    : 'worse than at the start'
+  const why = [...added(first.missing, later.missing), ...opened.map((one) => `a program ${one}`)]
+  return `a new process can confine programs ${how}${why.length > 0 ? ` (${why.join('; ')})` : ''}`
+}
+
 /** How programs are confined, in words. */
 export function confinementText({ level, open, missing, python, languages }: Greeting): string {
   const how = {

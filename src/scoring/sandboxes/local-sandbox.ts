@@ -9,7 +9,6 @@ import type {
 } from '../../contract/execution.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Failure } from '../../core/sample/sample.ts'
 import { whenAborted } from '../models/interface/cancel-token.ts'
 import {
   type Answer,
@@ -22,7 +21,8 @@ import {
 } from './case-result.ts'
 import { sameValues } from './compare.ts'
 import { Excerpts } from './excerpts.ts'
-import { checkLanguages, checkLevel, confinementText } from './greeting.ts'
+import { broken, endedEarly, withoutLanguage } from './failures.ts'
+import { checkLanguages, checkLevel, confinementText, worseThan } from './greeting.ts'
 import type {
   Confinement,
   ProgramOutcome,
@@ -62,6 +62,10 @@ export class LocalSandbox implements Sandbox {
   #running = 0
   #isClosed = false
   #confinement: Confinement | null = null
+  /** How programs were confined at the start. */
+  #first: Greeting | null = null
+  /** Why no program runs any more. */
+  #lost: string | null = null
   #calls = 0
   #errors = 0
   #latencyMs = 0
@@ -99,6 +103,7 @@ export class LocalSandbox implements Sandbox {
       const greeting = await this.#limited(zygote, zygote.greeting(), compileSeconds)
       if (this.#config.isolation === 'auto') checkLevel(greeting)
       checkLanguages(greeting)
+      this.#first ??= greeting
       this.#idle.push({ zygote, runs: 0 })
       zygote.hold(false)
       return greeting
@@ -120,7 +125,7 @@ export class LocalSandbox implements Sandbox {
   snapshot(): SandboxSnapshot {
     const here = {
       address: 'local',
-      state: this.#confinement === null ? 'joining' : 'ready',
+      state: this.#lost !== null ? 'ejected' : this.#confinement === null ? 'joining' : 'ready',
       weight: 1,
       inFlight: this.#running,
       limit: this.#size,
@@ -224,6 +229,7 @@ export class LocalSandbox implements Sandbox {
   /** Runs a program in one zygote. `lost`: its process ended. */
   async #try(request: ProgramRequest): Promise<ProgramOutcome | typeof lost> {
     const { execution, deadline, signal } = request
+    if (this.#lost !== null) return { failure: { ...broken, retryable: false, detail: this.#lost } }
     const slot = this.#ready() ?? { zygote: this.#start(), runs: -1 }
     const { zygote } = slot
     zygote.hold(true)
@@ -231,9 +237,7 @@ export class LocalSandbox implements Sandbox {
     const off = whenAborted(signal, () => zygote.kill())
     try {
       if (slot.runs < 0) {
-        const greeting = await this.#limited(zygote, zygote.greeting(), compileSeconds)
-        if (this.#config.isolation === 'auto') checkLevel(greeting)
-        checkLanguages(greeting)
+        this.#check(await this.#limited(zygote, zygote.greeting(), compileSeconds))
         slot.runs = 0
       }
       const excerpts = request.excerpts ? new Excerpts() : null
@@ -245,7 +249,8 @@ export class LocalSandbox implements Sandbox {
         return { failure: { kind: 'bad_sample', retryable: false, detail: error.message } }
       zygote.kill()
       if (error instanceof ZygoteGone) return lost
-      if (error instanceof GatewayError) return { failure: { ...broken, detail: error.message } }
+      if (error instanceof GatewayError)
+        return { failure: { ...broken, retryable: this.#lost === null, detail: error.message } }
       throw error
     } finally {
       cancel()
@@ -256,6 +261,19 @@ export class LocalSandbox implements Sandbox {
         this.#idle.push(slot)
       }
     }
+  }
+
+  /** The level of the start holds: a process that reaches only a lower one runs nothing, and none does until a restart. */
+  #check(greeting: Greeting): void {
+    const why = this.#first && worseThan(this.#first, greeting)
+    if (why !== null) {
+      this.#lost ??= `no program runs until the gateway is restarted: ${why}`
+      this.#events.ejected?.({ sandbox: this.#name, instance: 'local', reason: this.#lost })
+      throw new GatewayError('RG_CONFIG_INVALID', this.#lost)
+    }
+    if (this.#config.isolation === 'auto') checkLevel(greeting)
+    checkLanguages(greeting)
+    this.#first ??= greeting
   }
 
   /** A zygote that waits for a program. One that ended while it waited costs no program a try. */
@@ -354,30 +372,3 @@ const nativeOf = (language: ProgramLanguage, program: string) => ({
 interface Compiled {
   readonly compiled: boolean
 }
-
-/** The failure of a program in a language that a sandbox does not have. */
-export const withoutLanguage = (
-  sandbox: string,
-  language: string,
-  languages: readonly string[],
-): Failure => ({
-  kind: 'sandbox_unreachable',
-  retryable: false,
-  detail: `the sandbox '${sandbox}' runs ${languages.join(', ')}; add '${language}' to its \`languages\``,
-})
-
-const broken: Failure = {
-  kind: 'sandbox_unreachable',
-  retryable: true,
-  detail: 'the process that runs programs ended while it ran this one',
-}
-
-/** The failure of a program that nobody waits for any more. */
-export const endedEarly = ({ signal }: Pick<ProgramRequest, 'signal'>): Failure =>
-  signal.aborted
-    ? { kind: 'cancelled', retryable: true, detail: 'the client disconnected' }
-    : {
-        kind: 'deadline',
-        retryable: true,
-        detail: "the request's deadline passed before the program had run",
-      }

@@ -10,7 +10,7 @@ import { EndpointRegistry, type MemberOwner } from '../models/pool/endpoint-regi
 import { InstancePool } from '../models/pool/pool.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
 import { NoExpectedValue } from './case-result.ts'
-import { endedEarly, withoutLanguage } from './local-sandbox.ts'
+import { endedEarly, withoutLanguage } from './failures.ts'
 import type {
   Confinement,
   ProgramOutcome,

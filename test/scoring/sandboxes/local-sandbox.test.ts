@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { CaseResult, Execution, ProgramCase, ProgramLanguage } from '../../../src/contract/execution.ts'
@@ -365,6 +365,48 @@ t.test("under a container's profile, Landlock and seccomp confine alone", { skip
   }
   t.ok((await only(sandbox, 'print(1)', { stdin: '', expected: { stdout: '1' } })).passed, 'others run')
 })
+
+t.test(
+  'the level of the start holds: a process that reaches a lower one runs nothing',
+  { skip },
+  async (t) => {
+    const either = `#!/bin/sh
+here=$(dirname "$0")
+test -e "$here/later" && exec "$here/container" "$@"
+exec python3 "$@"
+`
+    const folder = t.testdir({ python3: either, container: inContainer })
+    for (const name of ['python3', 'container']) chmodSync(join(folder, name), 0o755)
+    const said: string[] = []
+    const before = zygotes()
+    const sandbox = open({ python: join(folder, 'python3') }, { ejected: ({ reason }) => said.push(reason) })
+    const first = await sandbox.open()
+    if (!first.text.startsWith('programs run in namespaces'))
+      return t.comment('there is no level below this one')
+    const one: ProgramCase = { stdin: '', expected: { stdout: '1' } }
+    const request = {
+      execution: { language: 'python', program: 'print(1)', cases: [one], limits } as const,
+      ...soon(),
+    }
+    t.match(await sandbox.run(request), { result: { cases: [{ passed: true }] } })
+    writeFileSync(join(folder, 'later'), '')
+    for (const pid of zygotes().filter((pid) => !before.includes(pid))) process.kill(pid, 'SIGKILL')
+    const lost = {
+      failure: {
+        kind: 'sandbox_unreachable',
+        retryable: false,
+        detail:
+          /^no program runs until the gateway is restarted: .* only at the level '(?:landlock|none)', not 'namespaces'/,
+      },
+    }
+    t.match(await sandbox.run(request), lost)
+    rmSync(join(folder, 'later'))
+    t.match(await sandbox.run(request), lost, 'until a restart, whatever comes later')
+    t.match(sandbox.snapshot().instances, [{ state: 'ejected' }])
+    t.equal(said.length, 1)
+    t.match(said[0], lost.failure.detail)
+  },
+)
 
 t.test('without Landlock, namespaces and seccomp confine alone', { skip }, async (t) => {
   const withoutLandlock = inContainer.replace(
