@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   BadSample,
+  type CaseEnd,
   defineProgramReward,
   type ExecutionResult,
   mode,
@@ -11,6 +12,7 @@ import { readAssert } from '../src/grading/assertion.ts'
 import { isPacked, unpacked } from '../src/grading/packed-tests.ts'
 import { programFences, programIn } from '../src/grading/program.ts'
 import { codeGraders, lcbStyles, publishedExecution, publishedScore } from '../src/grading/published-code.ts'
+import { completed, readSetup, referenceTests, withAhead } from '../src/grading/python-program.ts'
 
 const name = z.string().regex(/^[^\W\d]\w*$/)
 /** verl, LiveCodeBench, NeMo Gym. */
@@ -34,7 +36,7 @@ const mbpp = z.object({
   test_imports: z.array(z.string()).optional(),
 })
 /** HumanEval. */
-const humanEval = z.object({ test: z.string().min(1), entry_point: name, prompt: z.string().optional() })
+const humanEval = z.object({ test: z.string().min(1), entry_point: name, prompt: z.string().default('') })
 /** EvalPlus. */
 const evalPlus = z.object({
   entry_point: name,
@@ -57,13 +59,14 @@ const lcbRow = z.object({
 })
 const packedPairs = z.string().refine(isPacked, 'expected JSON, or base64 of zlib')
 
-/** The tests of a ground truth. `ahead`: code that runs before the program. */
+/** The tests of a ground truth. */
 interface Tests {
   readonly cases: readonly ProgramCase[]
-  readonly ahead: string
+  /** The program with the code of its tests. */
+  readonly whole: (program: string) => string
   /** Code that computes what is expected, in a process without the program. */
-  readonly setup?: string
-  /** A test shares its process with the program, which may cheat it. */
+  readonly setup: string
+  /** A test shares its process with the program, which may cheat it, or asks one of its functions about another one. */
   readonly isWeak: boolean
 }
 
@@ -169,11 +172,12 @@ export default defineProgramReward({
       throw new BadSample(`tests that call a function or hold statements are for Python, not for ${language}`)
     if (program === null)
       return { value: 0 - options.format_penalty, parts: { compiled: 0, passed: 0 }, flags: ['no_code'] }
-    if (program.length > mostCharacters - tests.ahead.length) return tooLong(options.format_penalty)
+    const whole = tests.whole(program)
+    if (whole.length > mostCharacters) return tooLong(options.format_penalty)
     return {
       language,
-      program: withAhead(tests.ahead, program),
-      setup: tests.setup ?? tests.ahead,
+      program: whole,
+      setup: tests.setup,
       cases: chosen(tests.cases, options.tests),
       limits: {
         cpuSeconds: limit,
@@ -192,13 +196,15 @@ export default defineProgramReward({
     const share = cases.filter(({ passed }) => passed).length / asked
     const failed = cases.findIndex(({ passed }) => !passed)
     const first = cases[failed]
+    const has = (end: CaseEnd): boolean => cases.some(({ ended }) => ended === end)
     const flags = [
       ...(isWeak ? ['weak_tests'] : []),
-      ...(cases.some(({ ended }) => ended === 'time') ? ['time_limit'] : []),
+      ...(has('time') ? ['time_limit'] : []),
+      ...(has('tampered') ? ['tampered'] : []),
     ]
     return {
       value: options.score === 'all' ? Number(share === 1) : share >= options.threshold ? share : 0,
-      parts: { compiled: Number(compiled), passed: share },
+      parts: { compiled: Number(compiled && !has('missing')), passed: share },
       details: {
         tests: asked,
         run: cases.length,
@@ -222,7 +228,7 @@ function testsOf(truth: Truth, options: Comparing): Tests {
   if (typeof truth === 'string') return fromPairs(pairsIn(truth), null, options)
   if (Array.isArray(truth))
     return typeof truth[0] === 'string'
-      ? fromStatements(truth as readonly string[], '')
+      ? fromStatements(truth as readonly string[])
       : fromPairs(truth as Pairs, null, options)
   if ('verifier_metadata' in truth) return testsOf(truth.verifier_metadata, options)
   if ('unit_tests' in truth) return fromLists(unitTestsOf(truth.unit_tests), options)
@@ -236,29 +242,23 @@ function testsOf(truth: Truth, options: Comparing): Tests {
     const all = [shown, hidden].flatMap((tests) => (typeof tests === 'string' ? pairsIn(tests) : tests))
     return fromPairs(all, functionOf(metadata), options)
   }
-  if ('assert_case' in truth) return fromStatements(truth.assert_case, '')
+  if ('assert_case' in truth) return fromStatements(truth.assert_case)
   if ('test_list' in truth) {
-    const ahead = [...(truth.test_imports ?? []), truth.test_setup_code ?? ''].filter(
+    const code = [...(truth.test_imports ?? []), truth.test_setup_code ?? ''].filter(
       (line) => line.trim() !== '',
     )
     return fromStatements(
       [...truth.test_list, ...(truth.challenge_test_list ?? [])],
-      ahead.map((line) => `${line}\n`).join(''),
+      code.map((line) => `${line}\n`).join(''),
     )
   }
   if ('base_input' in truth) return fromReference(truth, options)
-  const check = `${truth.test}\ncheck(${truth.entry_point})`
-  return { cases: [{ check }], ahead: '', isWeak: true }
+  const { test, entry_point: called, prompt } = truth
+  const whole = (program: string) => completed(prompt, called, program)
+  return { cases: [{ check: `${test}\ncheck(${called})` }], whole, setup: '', isWeak: true }
 }
 
 type Pairs = z.output<typeof pairs>
-
-/** What comes before the program, after the imports of the future, which the language wants first. */
-function withAhead(ahead: string, program: string): string {
-  if (ahead === '') return program
-  const [head] = /^(?:(?:[ \t]*(?:#[^\n]*)?|from __future__ import [^\n(]*)\n)*/.exec(program) ?? ['']
-  return `${head}${ahead}${program.slice(head.length)}`
-}
 
 /** A JSON text, or a packed one. */
 function parsed<T>(schema: z.ZodType<T>, text: string, where: string): T {
@@ -297,13 +297,11 @@ function fromReference(truth: z.output<typeof evalPlus>, { tolerance }: Comparin
   const { entry_point: called, canonical_solution: solution, base_input, plus_input, prompt, atol } = truth
   const all = [...base_input, ...plus_input]
   if (all.length === 0) throw new BadSample('the ground truth has no tests')
-  const reference = /^def /m.test(solution) ? `${prompt}\n\n${solution}` : `${prompt}${solution}`
-  const cases = all.map((input): ProgramCase => {
-    const args = JSON.stringify(input)
-    const python = `${called}(*__import__('json').loads(${JSON.stringify(args)}))`
-    return { call: called, args, expected: { python, tolerance: Math.max(tolerance, atol) } }
-  })
-  return { cases, ahead: '', setup: `${reference}\n`, isWeak: false }
+  const tests = referenceTests(called, all, Math.max(tolerance, atol))
+  if (tests === null)
+    throw new BadSample(`EvalPlus pays for answers to the task '${called}' that solve nothing`)
+  const whole = (program: string) => completed(prompt, called, program)
+  return { cases: tests.cases, whole, setup: `${whole(solution)}\n${tests.code}`, isWeak: false }
 }
 
 function fromLists({ inputs, outputs, fn_name: name }: z.output<typeof lists>, options: Comparing): Tests {
@@ -316,7 +314,7 @@ function fromLists({ inputs, outputs, fn_name: name }: z.output<typeof lists>, o
     const { tolerance } = options
     return { call: name, args: argumentsOf(input, at), expected: { json: jsonOf(output, at), tolerance } }
   })
-  return { cases, ahead: '', isWeak: false }
+  return { cases, whole: (program) => program, setup: '', isWeak: false }
 }
 
 const printed = (output: string, { compare, tolerance }: Comparing): NonNullable<ProgramCase['expected']> =>
@@ -357,14 +355,19 @@ function fromPairs(tests: Pairs, called: string | null, options: Comparing): Tes
   return fromLists({ inputs, outputs, fn_name: isCalled ? called : null }, options)
 }
 
-/** A comparison is split, so that the program never holds what is expected. */
-function fromStatements(tests: readonly string[], ahead: string): Tests {
-  const read = tests.map(readAssert)
+/** An assert is split, so that the program never holds what is expected. `code`: what the tests bring along. */
+function fromStatements(tests: readonly string[], code = ''): Tests {
+  const { names, needsProgram } = readSetup(code)
+  const read = tests.map((test) => readAssert(test, needsProgram ? undefined : names))
   const cases = read.map((one, at): ProgramCase => {
     if (one === null) return { check: tests[at] ?? '' }
-    return { value: one.value, expected: one.expected }
+    const { value, holds, python } = one
+    return { value, expected: { holds, ...(python !== undefined && { python }) } }
   })
-  return { cases, ahead, isWeak: read.some((one) => one === null || one.isWeak) }
+  const isWeak = read.some((one) => one === null || one.isWeak)
+  return needsProgram
+    ? { cases, whole: (program) => `${program}\n${code}`, setup: '', isWeak }
+    : { cases, whole: (program) => withAhead(code, program), setup: code, isWeak }
 }
 
 type Chosen = 'all' | { readonly first: number } | { readonly longest: number }

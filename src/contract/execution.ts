@@ -7,13 +7,16 @@ export const programLanguages = ['python', 'cpp', 'javascript'] as const
 /** A language of programs. */
 export type ProgramLanguage = (typeof programLanguages)[number]
 
-/** How one case is given to the program. Each case runs in a process of its own. Cases other than `stdin` are Python's. */
+/**
+ * How one case is given to the program. Each case runs in a process of its own. Cases other than `stdin` are Python's; in them, the program's `__name__`
+ * is not `__main__`.
+ */
 export type CaseInput =
   /** The program reads this text from standard input. */
   | { readonly stdin: string }
   /** The program's function of this name, or the method of its class `Solution`, is called. `args`: a JSON list as text. */
   | { readonly call: string; readonly args: string }
-  /** The value of this Python expression in the program's names. */
+  /** The value of this Python expression in the program's names, one of which it must use. */
   | { readonly value: string }
   /**
    * Python statements that run in the program's names after it. They see the program's objects, and the program may see
@@ -22,38 +25,25 @@ export type CaseInput =
   | { readonly check: string }
 
 /**
- * What passes. The gateway compares; the sandbox never learns it.
+ * What passes. The process of the program never learns it.
  *
  * `stdout`: the words of each line are equal as texts or as decimal numbers; blanks at the ends of lines and blank lines at
  * the end do not count. `exact`: equal but for line breaks at the end. `json`: equal as Python compares, with a tuple
  * equal to a list of the same items. `python`: the value of this expression, in a process without the program, equal as
  * Python compares; if it raises, the sample is invalid. `tolerance`: largest absolute or relative difference of two numbers; 0 by default.
- * `operator`: the program's value stands on its left; `<` and its like compare numbers only, `is` only knows None, True and False. `within`: near
- * this number. `truthy`: whether the value counts as true in Python. A value of the program's own class passes `is` and `is not`, `!= None`,
- * and `truthy: true` if its class defines neither `__bool__` nor `__len__`; it passes nothing else, because it could lie.
+ * `atol`: near as EvalPlus compares.
+ *
+ * `holds`: this Python expression of `_`, the program's value, is true in a process that runs no program. There, `_` is plain data: numbers, texts,
+ * lists, dicts and the like, of Python's own classes; iterators are read to their end. An object of another class is not None, and nothing else is
+ * known of it: a comparison that asks it fails. With `python`, `expected` is the value of that expression.
  */
 export type Expected =
   | { readonly stdout: string; readonly tolerance?: number }
   | { readonly exact: string }
   | { readonly json: string; readonly tolerance?: number }
   | { readonly python: string; readonly tolerance?: number }
-  | { readonly python: string; readonly operator: ValueOperator }
-  | { readonly python: string; readonly within: Within }
-  | { readonly truthy: boolean }
-
-/** Python's operators between a program's value and one that is expected. */
-export const valueOperators = ['!=', '<', '<=', '>', '>=', 'in', 'not in', 'is', 'is not'] as const
-/** An operator between a program's value and one that is expected. */
-export type ValueOperator = (typeof valueOperators)[number]
-
-/** How near a number is: as `abs(a - b) <= absolute`, or with `relative` as `math.isclose`. NaN and infinity are near nothing. */
-export interface Within {
-  readonly absolute: number
-  /** Share of the larger number that is allowed too. */
-  readonly relative?: number
-  /** `<` instead of `<=`. */
-  readonly exclusive?: boolean
-}
+  | { readonly python: string; readonly atol: number }
+  | { readonly holds: string; readonly python?: string }
 
 /** One case of a program. Without `expected` it passes if it ends well. */
 export type ProgramCase = CaseInput & { readonly expected?: Expected }
@@ -77,7 +67,7 @@ export interface Execution {
   /** `cpp`: one file of C++17, compiled once. `javascript`: for Node, a CommonJS script or an ES module. */
   readonly language: ProgramLanguage
   readonly program: string
-  /** Python statements that run before expressions of `expected.python`; none by default. */
+  /** Python statements that run before `expected.python` and `expected.holds`; none by default. */
   readonly setup?: string
   readonly cases: readonly ProgramCase[]
   readonly limits?: ProgramLimits
@@ -116,11 +106,14 @@ export interface CaseResult {
   /** The last line that it wrote to standard error, at most 200 characters. Empty if none. Untrusted. */
   readonly error: string
   readonly cpuSeconds: number
+  /** By the clock. null: the server does not tell. */
+  readonly wallSeconds: number | null
   /** What it printed, if the execution's `report` is `outputs`. Untrusted. */
   readonly stdout?: string
   /**
-   * The value of a call or an expression that ended well, if `report` is `outputs`: a tuple as a list, a dict as a list of
-   * pairs, null for what JSON does not have. Untrusted.
+   * The value of a call or an expression that ended well, if `report` is `outputs`. None, booleans, texts, lists, integers and floats with a fraction
+   * are JSON's own. Of other types it is an object with one member: `{"tuple": [1, 2]}`, `{"dict": [["key", 1]]}`, `{"float": "2.0"}`,
+   * `{"int": "0x20000000000000"}` from 2**53 on, and others (docs/code-rewards.md). Untrusted.
    */
   readonly value?: Json
 }

@@ -59,8 +59,6 @@ export type {
   ProgramCase,
   ProgramLanguage,
   ProgramLimits,
-  ValueOperator,
-  Within,
 } from './execution.ts'
 export { type FinalAnswer, finalAnswer, type Thinking } from './final-answer.ts'
 export {

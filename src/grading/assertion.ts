@@ -1,369 +1,353 @@
 /**
- * Reads assert statements of Python, so that a program is only called, and its value is compared where its objects decide nothing. What is
- * not understood stays a statement.
+ * Splits assert statements of Python: the program is only called, and what is said of its values is computed without it, where its objects decide
+ * nothing. What cannot be split stays a statement.
  */
 
-import { openText, outline, type Piece, tokensOf } from './python-tokens.ts'
+import { computing, otherBuiltins, plainMembers, preludeModules, preludeNames } from './prelude-names.ts'
+import {
+  type Argument,
+  type Expression,
+  eachPart,
+  formattedText,
+  readExpression,
+} from './python-expression.ts'
+import { tokensOf } from './python-tokens.ts'
 
-/** Operators between the value of a call and a constant, in the order of the program's value on the left. */
-type Operator = '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'is' | 'is not'
-
-/** What an assert asks of a program. */
+/** What an assert asks of a program, and what has to hold. */
 export interface Assertion {
-  /** The Python expression whose value is tested. */
+  /** The Python expression that is evaluated with the program: a call of it, or a tuple of calls. */
   readonly value: string
-  /** What passes. `python`: an expression that needs no program. `within`: of numbers; with `relative`, as math.isclose. */
-  readonly expected:
-    | { readonly python: string }
-    | { readonly python: string; readonly operator: Operator }
-    | { readonly python: string; readonly within: Within }
-    | { readonly truthy: boolean }
-  /** The objects of the program decide a part of it, which they may do falsely. */
+  /** A Python expression of `_`, that value, which needs no program. It may name `expected`. */
+  readonly holds: string
+  /** The Python expression of `expected`, which needs no program. */
+  readonly python?: string
+  /** A function of the program judges what another one gives. */
   readonly isWeak: boolean
 }
 
-interface Within {
-  readonly absolute: number
-  readonly relative?: number
-  readonly exclusive?: boolean
-}
-
-/** An expression in a text, outside of its brackets. */
-interface Expression {
-  readonly text: string
-  readonly pieces: readonly Piece[]
-}
+const none: ReadonlySet<string> = new Set()
 
 /**
- * Reads an assert statement that is an equality, or that compares one plain call (`f(1, [2])`, `Solution().f(1)`) with a constant: by
- * `!= < <= > >= in not in`, `is None`, `abs(f(1) - 0.5) < 1e-6`, `math.isclose`, or by being true, or not. null: another statement. Linear in the text.
+ * Reads an assert statement whose calls of the program's functions can be told from the rest. `helpers`: names that the test's own code defines, without
+ * the program. null: another statement, or one in which objects of the program decide. Linear in the text.
  *
  * @example
  * ```ts
  * import { readAssert } from 'reward-gateway/grading'
  *
- * readAssert('assert f(1) in (2, 3)') // { value: 'f(1)', expected: { python: '(2, 3)', operator: 'in' }, isWeak: false }
+ * readAssert('assert abs(f(1) - 0.5) < 1e-6') // { value: 'f(1)', holds: 'abs(_ - 0.5) < 1e-6', isWeak: false }
  * ```
  */
-export function readAssert(statement: string): Assertion | null {
+export function readAssert(statement: string, helpers: ReadonlySet<string> = none): Assertion | null {
   const tested = testedBy(statement)
   if (tested === null) return null
-  const { pieces } = tested
-  const [first, ...rest] = pieces
-  if (first?.token === 'not') return truthOf(unwrapped({ ...tested, pieces: rest }), false)
-  const place = comparisonIn(pieces)
-  if (place === null) return null
-  if (place === 'none') return readIsClose(tested) ?? truthOf(tested, true)
-  const { from, to, operator } = place
-  const [left, right] = [part(tested, 0, from), part(tested, to)]
-  if (left.pieces.length === 0 || right.pieces.length === 0) return null
-  if (operator === '==') return readEquality(left, right)
-  return readNearness(left, operator, right) ?? readComparison(left, operator, right)
+  const own = ownNames(tested, helpers)
+  const splitter = new Splitter(statement, own, helpers)
+  return own.size > 0 && splitter.split(tested) ? splitter.result(tested) : null
 }
 
-/**
- * Splits `assert L == R` into both sides. null: another statement, or more than this comparison. Linear in the text.
- *
- * @example
- * ```ts
- * import { equalityOf } from 'reward-gateway/grading'
- *
- * equalityOf('assert f(1) == [2]') // ['f(1)', '[2]']
- * ```
- */
-export function equalityOf(statement: string): readonly [string, string] | null {
-  const tested = testedBy(statement)
-  const place = tested && comparisonIn(tested.pieces)
-  if (!tested || !place || place === 'none' || place.operator !== '==') return null
-  const [left, right] = [textOf(part(tested, 0, place.from)), textOf(part(tested, place.to))]
-  return left === '' || right === '' ? null : [left, right]
-}
-
-/**
- * Whether a Python expression compares something, as `(f(1) == 2)` does: the objects of a program decide such a comparison where it runs. What
- * stands in its texts does not count.
- *
- * @example
- * ```ts
- * import { hasComparison } from 'reward-gateway/grading'
- *
- * hasComparison('all(f(x) == x for x in [1, 2])') // true
- * ```
- */
-export function hasComparison(expression: string): boolean {
-  let isLoop = false
-  for (const { token } of tokensOf(expression)) {
-    if (token === openText || comparisons.has(token) || booleans.has(token) || (token === 'in' && !isLoop))
-      return true
-    if (token === 'for' || token === 'in') isLoop = token === 'for'
-  }
-  return false
-}
-
-const comparisons: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>='])
-const booleans: ReadonlySet<string> = new Set(['not', 'is', 'and', 'or'])
-
-// --- Statements ----------------------------------------------------------------------------------------------
-
-/** The expression that an assert tests, without the parentheses around it. null: a statement of another kind, or more than one. */
+/** The expression that an assert tests, without the parentheses around it. null: another statement, or more than one. */
 function testedBy(statement: string): Expression | null {
-  const text = statement.trimEnd()
-  const [head] = /^\s*assert\b/.exec(text) ?? []
-  const pieces = head === undefined ? null : outline(text, head.length, text.length)
-  if (pieces === null) return null
-  const comma = pieces.findIndex(({ token }) => token === ',')
-  return unwrapped({ text, pieces: comma < 0 ? pieces : pieces.slice(0, comma) })
+  const [head] = /^\s*assert\b/.exec(statement) ?? []
+  let read = head === undefined ? null : readExpression(statement, head.length)
+  if (read === null) return null
+  let tested = read.expression
+  if (statement[read.next] === ',') read = readExpression(statement, read.next + 1)
+  if (read === null) return null
+  for (const { token } of tokensOf(statement, read.next)) if (!/^[;\n#]$/.test(token)) return null
+  while (tested.kind === 'group') tested = tested.parts[0] as Expression
+  return tested
 }
 
-/** Parentheses that are taken off an expression. */
-const mostWrappings = 3
+// --- Whose a name is -----------------------------------------------------------------------------------------
 
-/** `((a))` as `a`, but `(a, b)` as it is. */
-function unwrapped(expression: Expression): Expression {
-  let { text, pieces } = expression
-  for (let level = 0; level < mostWrappings; level++) {
-    const [only] = pieces
-    if (pieces.length !== 1 || only?.token !== '(') break
-    const inner = outline(text, only.at + 1, only.end - 1)
-    if (inner === null || inner.length === 0 || inner.some(({ token }) => token === ',')) break
-    pieces = inner
-  }
-  return { text, pieces }
-}
+/** Whether Python knows a name without an import. */
+export const isKnown = (name: string): boolean =>
+  computing.has(name) ||
+  otherBuiltins.has(name) ||
+  preludeModules.has(name) ||
+  preludeNames.has(name) ||
+  /^__\w+__$|(?:Error|Exception(?:Group)?|Exit|Interrupt|Iteration|Warning)$/.test(name)
 
-const part = ({ text, pieces }: Expression, from: number, to?: number): Expression => ({
-  text,
-  pieces: pieces.slice(from, to),
-})
-
-const textOf = ({ text, pieces }: Expression): string =>
-  text.slice(pieces[0]?.at ?? 0, pieces.at(-1)?.end ?? 0)
-
-interface Comparison {
-  /** Places of its first piece, and of the one behind it. */
-  readonly from: number
-  readonly to: number
-  readonly operator: Operator | '=='
-}
-
-/** `none`: nothing is compared. null: more than one comparison, or another word of Python, such as `and`. */
-function comparisonIn(pieces: readonly Piece[]): Comparison | 'none' | null {
-  let found: Comparison | null = null
-  for (let from = 0; from < pieces.length; from++) {
-    const token = pieces[from]?.token ?? ''
-    const pair = `${token} ${pieces[from + 1]?.token}`
-    const isPair = pair === 'not in' || pair === 'is not'
-    if (!isPair && otherWords.test(token)) return null
-    if (!isPair && !operators.test(token)) continue
-    if (found) return null
-    const to = from + (isPair ? 2 : 1)
-    found = { from, to, operator: (isPair ? pair : token) as Comparison['operator'] }
-    from = to - 1
-  }
-  return found ?? 'none'
-}
-
-const operators = /^(?:[=!]=|[<>]=?|in|is)$/
-const otherWords = /^(?:and|or|not|if|else|lambda|for|await|yield|=|:=|->)$/
-
-// --- What passes ---------------------------------------------------------------------------------------------
-
-function truthOf(tested: Expression, truthy: boolean): Assertion | null {
-  return isPlainCall(tested) ? { value: textOf(tested), expected: { truthy }, isWeak: false } : null
-}
-
-function readEquality(left: Expression, right: Expression): Assertion {
-  const isMirrored = isPlainCall(right) && isConstant(left)
-  const [value, python] = isMirrored ? [textOf(right), textOf(left)] : [textOf(left), textOf(right)]
-  const isGuessed = /^(?:True|False)$/.test(python) && !isMirrored && !isOwnCall(left)
-  return { value, expected: { python }, isWeak: isGuessed || hasComparison(value) }
-}
-
-const mirrored: Readonly<Record<string, Operator>> = {
-  '!=': '!=',
-  '<': '>',
-  '<=': '>=',
-  '>': '<',
-  '>=': '<=',
-}
-
-function readComparison(left: Expression, operator: Operator, right: Expression): Assertion | null {
-  const other = mirrored[operator]
-  if (other && isPlainCall(right)) return isConstant(left) ? readComparison(right, other, left) : null
-  if (!isPlainCall(left)) return null
-  const python = textOf(right)
-  const isFitting =
-    operator === 'is' || operator === 'is not'
-      ? /^(?:None|True|False)$/.test(python)
-      : operator === 'in' || operator === 'not in'
-        ? right.pieces.length === 1 && /^[[({"]$/.test(right.pieces[0]?.token ?? '') && isConstant(right)
-        : operator === '!='
-          ? isConstant(right)
-          : isNumeric(right)
-  return isFitting ? { value: textOf(left), expected: { python, operator }, isWeak: false } : null
-}
-
-/** `abs(f(1) - 0.5) < 1e-6`, from either side. */
-function readNearness(left: Expression, operator: Operator, right: Expression): Assertion | null {
-  if (operator === '>' || operator === '>=') return readNearness(right, operator === '>' ? '<' : '<=', left)
-  if (operator !== '<' && operator !== '<=') return null
-  const [name, group] = left.pieces
-  const absolute = numeralIn(right)
-  if (left.pieces.length !== 2 || name?.token !== 'abs' || group?.token !== '(' || absolute === null)
-    return null
-  const inner = inside(left, group)
-  if (inner === null) return null
-  const { pieces } = inner
-  const call = lengthOfCall(pieces)
-  const minus =
-    pieces[call]?.token === '-' && call > 0 ? call : pieces.findLastIndex(({ token }) => token === '-')
-  const [one, other] = [part(inner, 0, minus), part(inner, minus + 1)]
-  if (minus < 1) return null
-  const sides = minus === call ? ([one, other] as const) : ([other, one] as const)
-  // A sum behind the minus is no part of what is subtracted.
-  if (minus === call && part(other, 1).pieces.some(({ token }) => token === '+' || token === '-')) return null
-  return near(...sides, { absolute, ...(operator === '<' && { exclusive: true }) })
-}
-
-/** `math.isclose(f(1), 0.5, abs_tol=1e-6)`. */
-function readIsClose(tested: Expression): Assertion | null {
-  const group = tested.pieces[3]
-  const names = tested.pieces.map(({ token }) => token).join(' ')
-  const inner = names === 'math . isclose (' && group ? inside(tested, group) : null
-  if (inner === null) return null
-  const sides: Expression[] = []
-  const limits = new Map<string, number>()
-  for (const argument of argumentsOf(inner)) {
-    const [name, sign] = argument.pieces
-    if (sign?.token !== '=') {
-      sides.push(argument)
-      continue
-    }
-    const limit = numeralIn(part(argument, 2))
-    if (limit === null || !/^(?:rel|abs)_tol$/.test(name?.token ?? '')) return null
-    limits.set(name?.token ?? '', limit)
-  }
-  const [a, b] = sides
-  if (!a || !b || sides.length > 2) return null
-  const within = { absolute: limits.get('abs_tol') ?? 0, relative: limits.get('rel_tol') ?? 1e-9 }
-  return near(a, b, within) ?? near(b, a, within)
-}
-
-const near = (called: Expression, wanted: Expression, within: Within): Assertion | null =>
-  isPlainCall(called) && isNumeric(wanted)
-    ? { value: textOf(called), expected: { python: textOf(wanted), within }, isWeak: false }
-    : null
-
-const inside = ({ text }: Expression, { at, end }: Piece): Expression | null => {
-  const pieces = outline(text, at + 1, end - 1)
-  return pieces && { text, pieces }
-}
-
-function argumentsOf(inner: Expression): Expression[] {
-  const found: Expression[] = []
-  let from = 0
-  for (let at = 0; at <= inner.pieces.length; at++) {
-    if (at < inner.pieces.length && inner.pieces[at]?.token !== ',') continue
-    if (at > from) found.push(part(inner, from, at))
-    from = at + 1
-  }
+/** Names of an expression that neither Python nor the test defines. */
+function unknownNames(expression: Expression, helpers: ReadonlySet<string>): ReadonlySet<string> {
+  const found = new Set<string>()
+  eachPart(expression, (part, bound) => {
+    if (
+      part.kind === 'name' &&
+      part.name !== formattedText &&
+      !isKnown(part.name) &&
+      !helpers.has(part.name) &&
+      !bound.includes(part.name)
+    )
+      found.add(part.name)
+  })
   return found
 }
 
-const numeral = /^(?:0|[1-9]\d*|\d+\.\d*|\.\d+|\d+(?:\.\d*)?[eE][-+]?\d+|\.\d+[eE][-+]?\d+)$/
-
-/** The number that an expression is. */
-function numeralIn(expression: Expression): number | null {
-  const text = textOf(expression)
-  return numeral.test(text) && Number.isFinite(Number(text)) ? Number(text) : null
+/**
+ * Names of the program: those that nobody else defines. A test that has none asks for a function that is named like one of Python's modules, as `gcd`, or
+ * like a built-in one: then it is what is called first, and what is called with its value is Python's.
+ */
+function ownNames(expression: Expression, helpers: ReadonlySet<string>): ReadonlySet<string> {
+  const found = unknownNames(expression, helpers)
+  if (found.size > 0) return found
+  for (const known of [preludeNames, computing]) {
+    const names = new Set<string>()
+    const isCall = (part: Expression, bound: readonly string[] = []): boolean =>
+      part.kind === 'call' &&
+      part.of.kind === 'name' &&
+      known.has(part.of.name) &&
+      !bound.includes(part.of.name)
+    eachPart(expression, (part, bound) => {
+      if (
+        part.kind !== 'call' ||
+        part.of.kind !== 'name' ||
+        !isCall(part, bound) ||
+        helpers.has(part.of.name)
+      )
+        return
+      let isInnermost = true
+      for (const argument of part.parts) eachPart(argument, (inner) => (isInnermost &&= !isCall(inner)))
+      if (isInnermost) names.add(part.of.name)
+    })
+    if (names.size > 0) return names
+  }
+  return none
 }
 
-// --- Calls and constants -------------------------------------------------------------------------------------
+// --- Splitting -----------------------------------------------------------------------------------------------
 
-/** Pieces that the call of a name, or of a method of `Solution()`, takes at the beginning; 0 if there is none. */
-function lengthOfCall(pieces: readonly Piece[]): number {
-  const [first, second, ...rest] = pieces
-  if (!first || second?.token !== '(' || !/^[A-Za-z_]\w*$/.test(first.token) || otherWords.test(first.token))
-    return 0
-  const [dot, method, group] = rest
-  if (first.token !== 'Solution' || dot?.token !== '.') return 2
-  return second.end - second.at === 2 && /^[A-Za-z_]\w*$/.test(method?.token ?? '') && group?.token === '('
-    ? 5
-    : 0
-}
-
-/** `f(1, key=[2])` or `Solution().f(1)`: all that the program can do about it shows in the value. */
-function isPlainCall({ text, pieces }: Expression): boolean {
-  const group = pieces.at(-1)
-  if (group === undefined || lengthOfCall(pieces) !== pieces.length || pieces[0]?.token === 'float')
-    return false
-  return areConstants(text, group.at + 1, group.end - 1, 'arguments')
-}
-
-const predicates = /^(?:all|any|bool|callable|hasattr|isinstance|issubclass)$/
-
-/** The call of a function that is probably the program's own, whatever its arguments are. */
-const isOwnCall = ({ pieces }: Expression): boolean =>
-  lengthOfCall(pieces) === pieces.length && !predicates.test(pieces[0]?.token ?? '')
-
-const isConstant = ({ text, pieces }: Expression): boolean =>
-  pieces.length > 0 && areConstants(text, pieces[0]?.at ?? 0, pieces.at(-1)?.end ?? 0, 'constant')
-
-/** A number, or arithmetic of numbers. */
-const isNumeric = ({ text, pieces }: Expression): boolean =>
-  /^[0(\w]/.test(pieces.at(-1)?.token ?? '') &&
-  areConstants(text, pieces[0]?.at ?? 0, pieces.at(-1)?.end ?? 0, 'number')
-
-const inNumbers = new Set([
-  '0',
-  'True',
-  'False',
-  'None',
-  '+',
-  '-',
-  '*',
-  '/',
-  '%',
-  '(',
-  ')',
-  '\n',
-  '\r',
-  '**',
-  '//',
+/** Functions that call what they are given. */
+const callers: ReadonlySet<string> = new Set([
+  'map',
+  'filter',
+  'reduce',
+  'sorted',
+  'min',
+  'max',
+  'starmap',
+  'accumulate',
 ])
-const inConstants = new Set([...inNumbers, '"', ',', ':', '[', ']', '{', '}'])
-const inArguments = new Set([...inConstants, '='])
-const infinity = /\(\s*(['"])[+-]?inf(?:inity)?\1\s*\)/iy
-const textAhead = /['"]/y
-const nameSign = /\s*=(?!=)/y
+/** Types that a value has outside of the program as in it. */
+const types = new Set([
+  'bool',
+  'bytearray',
+  'bytes',
+  'complex',
+  'dict',
+  'float',
+  'frozenset',
+  'int',
+  'list',
+  'set',
+  'str',
+  'tuple',
+])
 
-/** Whether a part of a text holds only literals, their arithmetic, and names of `math` but NaN. */
-function areConstants(
-  text: string,
-  from: number,
-  to: number,
-  kind: 'arguments' | 'constant' | 'number',
-): boolean {
-  const follows = (pattern: RegExp, at: number): boolean => {
-    pattern.lastIndex = at
-    return pattern.test(text)
+/** Finds the calls of the program in an expression. */
+class Splitter {
+  readonly #text: string
+  readonly #own: ReadonlySet<string>
+  readonly #helpers: ReadonlySet<string>
+  /** What the program evaluates, in order. */
+  readonly #calls: Expression[] = []
+
+  constructor(text: string, own: ReadonlySet<string>, helpers: ReadonlySet<string>) {
+    this.#text = text
+    this.#own = own
+    this.#helpers = helpers
   }
-  const plain = kind === 'number' ? inNumbers : kind === 'constant' ? inConstants : inArguments
-  let [before, previous] = ['', '']
-  for (const { token, end } of tokensOf(text, from, to)) {
-    const isFine =
-      plain.has(token) ||
-      (token === '"' && before === 'float' && previous === '(') ||
-      (token === '.' && previous === 'math') ||
-      (before === 'math' && previous === '.' && isWord(token) && token !== 'nan') ||
-      (token === 'math' && previous !== '.') ||
-      (token === 'float' && follows(infinity, end)) ||
-      (/^[ru]$/i.test(token) && follows(textAhead, end)) ||
-      (isWord(token) && kind === 'arguments' && follows(nameSign, end))
-    if (!isFine) return false
-    ;[before, previous] = [previous, token]
+
+  /** False: objects of the program decide a part of it, or it is not understood. `bound`: names of the loops around it. */
+  split(part: Expression, bound: readonly string[] = []): boolean {
+    const each = (parts: readonly Expression[], names = bound) => parts.every((one) => this.split(one, names))
+    if (this.#isOfProgram(part, bound)) return this.#splitChain(part, bound)
+    switch (part.kind) {
+      case 'constant':
+        return true
+      case 'name':
+        return bound.includes(part.name) || this.#isHelper(part.name)
+      case 'call':
+        if (
+          part.of.kind === 'name' &&
+          callers.has(part.of.name) &&
+          part.parts.some((one) => this.#isOwnName(one))
+        )
+          return this.#lift(part, bound)
+        if (part.of.kind === 'name' && part.of.name === 'isinstance' && !hasPlainTypes(part.parts))
+          return false
+        return this.split(part.of, bound) && each(part.parts)
+      case 'attribute':
+        return this.#hasMember(part) && this.split(part.of, bound)
+      case 'item':
+        return this.split(part.of, bound) && each(part.parts)
+      case 'loop': {
+        const inner = [...bound, ...part.bound]
+        const [first, ...sources] = part.sources
+        if (![...part.parts, ...sources].some((one) => this.#asksProgram(one, inner)))
+          return (first === undefined || this.split(first, bound)) && each([...sources, ...part.parts], inner)
+        return this.#givesValues(part, inner) && this.#lift(part, bound)
+      }
+      case 'other':
+        return !this.#asksProgram(part, bound) && each(part.parts)
+      default:
+        return each(part.parts)
+    }
   }
-  return previous !== 'math'
+
+  /** The assertion. Call it after `split`. */
+  result(tested: Expression): Assertion | null {
+    const calls = this.#calls.map((one) => this.#source(one))
+    // An object of the program is compared by its own class.
+    if (calls.length === 0 || (calls.length > 1 && this.#calls.some((one) => this.#isMade(one)))) return null
+    const value = calls.length === 1 ? (calls[0] as string) : `(${calls.join(', ')},)`
+    const [left, right] = tested.kind === 'comparison' && tested.parts.length === 2 ? tested.parts : []
+    const fixed = [left, right].find((side) => side && !this.#hasCall(side) && !isLiteral(side))
+    const holds = this.#rewritten(tested, fixed)
+    const isWeak = this.#calls.some((one) => this.#judgesAnother(one))
+    return fixed ? { value, holds, python: this.#source(fixed), isWeak } : { value, holds, isWeak }
+  }
+
+  // --- Parts that the program evaluates ---
+
+  #isOfProgram(part: Expression, bound: readonly string[]): boolean {
+    const { root } = chainOf(part)
+    return root.kind === 'name' && this.#own.has(root.name) && !bound.includes(root.name)
+  }
+
+  /** `f(1)` of `f(1)[0].strip()`, and all of `A(1).get()`, `f(1).x` and `a.b`, whose members only the program knows. */
+  #splitChain(part: Expression, bound: readonly string[]): boolean {
+    const { root, links } = chainOf(part)
+    let count = links.findIndex(({ kind }) => kind !== 'call')
+    if (count < 0) count = links.length
+    const isWhole =
+      /^[A-Z]/.test(root.kind === 'name' ? root.name : '') ||
+      (count === 0 && links[0]?.kind === 'attribute') ||
+      links.some((link) => link.kind === 'attribute' && !plainMembers.has(link.name))
+    const inner = links.slice(0, isWhole ? links.length : count).at(-1) ?? root
+    return (
+      this.#lift(inner, bound) &&
+      links
+        .slice(isWhole ? links.length : count)
+        .every((link) => !('parts' in link) || link.parts.every((one) => this.split(one, bound)))
+    )
+  }
+
+  #lift(part: Expression, bound: readonly string[]): boolean {
+    let isFree = true
+    eachPart(part, (one) => {
+      if (one.kind === 'name' && bound.includes(one.name)) isFree = false
+    })
+    if (isFree) this.#calls.push(part)
+    return isFree
+  }
+
+  #asksProgram(part: Expression, bound: readonly string[]): boolean {
+    let found = false
+    eachPart(part, (one, names) => (found ||= this.#isOfProgram(one, [...bound, ...names])))
+    return found
+  }
+
+  /** Whether a loop gives values of the program as they are: nothing is computed of them there. */
+  #givesValues({ parts, sources }: Extract<Expression, { kind: 'loop' }>, bound: readonly string[]): boolean {
+    const gives = (part: Expression): boolean =>
+      part.kind === 'constant' ||
+      (part.kind === 'name' && bound.includes(part.name)) ||
+      this.#isOfProgram(part, bound) ||
+      ((part.kind === 'display' || part.kind === 'group') && part.parts.every(gives))
+    return parts.every(gives) && !sources.some((one) => this.#asksProgram(one, bound))
+  }
+
+  /** Whether it makes an object: `Point(1, 2)`. */
+  #isMade(call: Expression): boolean {
+    return call.kind === 'call' && call.of.kind === 'name' && /^[A-Z]/.test(call.of.name)
+  }
+
+  /** Whether one function of the program is given what another one gives. */
+  #judgesAnother(call: Expression): boolean {
+    const names = new Set<string>()
+    eachPart(call, (part) => {
+      if (
+        part.kind === 'call' &&
+        this.#isOwnName(part.of) &&
+        part.of.kind === 'name' &&
+        !/^[A-Z]/.test(part.of.name)
+      )
+        names.add(part.of.name)
+    })
+    return names.size > 1
+  }
+
+  #isOwnName(part: Expression): boolean {
+    return part.kind === 'name' && this.#own.has(part.name)
+  }
+
+  // --- Parts that need no program ---
+
+  #isHelper(name: string): boolean {
+    if (name === '_' || name === 'expected') return false
+    return [this.#helpers, computing, preludeNames, preludeModules].some((names) => names.has(name))
+  }
+
+  #hasMember({ of, name }: Extract<Expression, { kind: 'attribute' }>): boolean {
+    const { root } = chainOf(of)
+    const isOfTest = root.kind === 'name' && (this.#helpers.has(root.name) || preludeModules.has(root.name))
+    return isOfTest ? !name.startsWith('_') : plainMembers.has(name)
+  }
+
+  // --- Texts ---
+
+  #source({ kind, from, to }: Expression): string {
+    const text = this.#text.slice(from, to)
+    if (text.includes('\n')) return `(${text}\n)`
+    return kind === 'loop' ? `(${text})` : text
+  }
+
+  #hasCall({ from, to }: Expression): boolean {
+    return this.#calls.some((call) => call.from >= from && call.to <= to)
+  }
+
+  /** The text of an expression with names in place of calls, and of what is expected. */
+  #rewritten({ from, to }: Expression, fixed: Expression | undefined): string {
+    const names = this.#calls.map((call, at) => ({
+      ...call,
+      name: this.#calls.length === 1 ? '_' : `_[${at}]`,
+    }))
+    const all = [...names, ...(fixed ? [{ ...fixed, name: 'expected' }] : [])].sort((a, b) => a.from - b.from)
+    let [text, at] = ['', from]
+    for (const one of all) {
+      text += this.#text.slice(at, one.from) + one.name
+      at = one.to
+    }
+    text += this.#text.slice(at, to)
+    return text.includes('\n') ? `(${text}\n)` : text
+  }
 }
 
-const isWord = (token: string): boolean => /^[A-Za-z_]/.test(token)
+/** `f`, `f(1)` and `f(1)[0]` of `f(1)[0]`: the root, and what hangs on it. */
+function chainOf(part: Expression): { readonly root: Expression; readonly links: readonly Expression[] } {
+  const links: Expression[] = []
+  let root = part
+  while (root.kind === 'call' || root.kind === 'attribute' || root.kind === 'item') {
+    links.push(root)
+    root = root.of
+  }
+  return { root, links: links.reverse() }
+}
+
+/** An object of a class is decoded as one of Python's own types. */
+function hasPlainTypes([, wanted, ...others]: readonly Argument[]): boolean {
+  const names = wanted?.kind === 'group' || wanted?.kind === 'display' ? wanted.parts : wanted ? [wanted] : []
+  return (
+    others.length === 0 &&
+    names.length > 0 &&
+    names.every((one) => one.kind === 'name' && types.has(one.name))
+  )
+}
+
+/** Whether Python reads an expression without computing anything that can fail. */
+const isLiteral = (part: Expression): boolean =>
+  part.kind === 'constant' ||
+  ((part.kind === 'group' || part.kind === 'display' || (part.kind === 'sum' && part.parts.length === 1)) &&
+    part.parts.every(isLiteral))

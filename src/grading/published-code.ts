@@ -298,13 +298,19 @@ function casesOf(
 
 /** Open-Instruct's results and runtimes. A process that did not end well has failed its tests. */
 function ranOf(tests: readonly Json[], cases: readonly Called[]) {
-  const ran = isRecords(tests) ? (cases[0]?.value as readonly (readonly number[])[] | undefined) : undefined
+  const listIn = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
+  const [all, times] = isRecords(tests) ? listIn(cases[0]?.value).map(listIn) : []
   const pairs = tests.map((_, at): readonly [number, number] => {
-    if (isRecords(tests)) return [ran?.[0]?.[at] ?? 0, ran?.[1]?.[at] ?? -1]
-    const [result = 0, runtime = -1] = (cases[at]?.value ?? []) as readonly number[]
-    return [result, runtime]
+    const [result, runtime] = isRecords(tests) ? [all?.[at], times?.[at]] : listIn(cases[at]?.value)
+    return [numberIn(result, 0), numberIn(runtime, -1)]
   })
   return { results: pairs.map(([result]) => result), runtimes: pairs.map(([, runtime]) => runtime) }
+}
+
+/** A number of Python's, as outputs of cases tell it. */
+function numberIn(value: Json | undefined, or: number): number {
+  if (typeof value === 'number') return value
+  return isRecord(value) && typeof value.float === 'string' ? Number(value.float) : or
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, Json>> =>

@@ -130,6 +130,8 @@ def enter(source, text=None):
         sys.stdin = io.TextIOWrapper(io.BytesIO(str(text).encode("utf-8", "surrogatepass")), "utf-8", "surrogateescape")
     names = {"__name__": "__main__", "__builtins__": own}
     sys.setrecursionlimit(1000)
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(4300)
     try:
         exec(compile(source, "program.py", "exec", dont_inherit=True), names)
     except SystemExit as stop:

@@ -1,80 +1,73 @@
-/** Reads Python's source by words, signs and brackets. All input is hostile; the cost is linear. */
+/** Reads Python's source by words, signs and texts. All input is hostile; the cost is linear. */
 
-/** A part of an expression; brackets with all that they hold are one, named by the opening one. */
-export interface Piece {
+/** A word or a sign of Python, and where it stands. */
+export interface Token {
+  /** `"` stands for a text, `f"` for one that holds expressions, `0` for a number, `#` for a comment, a line break for itself. */
   readonly token: string
   readonly at: number
   readonly end: number
-}
-
-/** Pieces that an expression may have. */
-const mostPieces = 10_000
-
-/** An expression outside of its brackets. null: brackets or quotes do not match, a comment, more than one line, or too many pieces. */
-export function outline(text: string, from: number, to: number): Piece[] | null {
-  const pieces: Piece[] = []
-  let depth = 0
-  let open: Piece | null = null
-  for (const piece of tokensOf(text, from, to)) {
-    const { token, end } = piece
-    if (token === openText || token === '#') return null
-    if (token === '(' || token === '[' || token === '{') {
-      if (depth === 0) open = piece
-      depth++
-    } else if (token === ')' || token === ']' || token === '}') {
-      depth--
-      if (depth < 0 || open === null) return null
-      if (depth === 0) pieces.push({ ...open, end })
-    } else if (depth === 0) {
-      if (/^[;\n\r\\]$/.test(token)) return null
-      pieces.push(piece)
-    }
-    if (pieces.length > mostPieces) return null
-  }
-  return depth === 0 ? pieces : null
 }
 
 /** The token of a text that does not end; the last one. */
 export const openText = 'open text'
 
 const numerals =
-  /0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d[\d_]*)?/y
-const names = /[A-Za-z_]\w*/y
-const pairs = /[=!<>:]=|\*\*|\/\/|->|<<|>>/y
+  /(?:0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d[\d_]*)?)[jJ]?/y
+const names = /[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*/y
+const signs = /[=!<>:]=|\*\*|\/\/|->|<<|>>|\.\.\./y
+const prefix = /^(?:[rbu]|br|rb)$/i
+const formatted = /^(?:f|fr|rf)$/i
 /** How a token begins, by the code of its first character. */
-const kinds: readonly ('blank' | 'text' | 'number' | 'name' | 'pair' | 'sign')[] = Array.from(
+const kinds: readonly ('blank' | 'text' | 'number' | 'name' | 'comment' | 'sign')[] = Array.from(
   { length: 128 },
   (_, code) => {
     const sign = String.fromCharCode(code)
-    if (/[ \t\f]/.test(sign)) return 'blank'
+    if (/[ \t\f\r]/.test(sign)) return 'blank'
     if (/['"]/.test(sign)) return 'text'
     if (/[\d.]/.test(sign)) return 'number'
-    return /[A-Za-z_]/.test(sign) ? 'name' : /[=!<>:*/-]/.test(sign) ? 'pair' : 'sign'
+    if (sign === '#') return 'comment'
+    return /[A-Za-z_]/.test(sign) ? 'name' : 'sign'
   },
 )
 
-/** Words and signs of Python; `"` stands for a text, `0` for a number. Blanks are left out. */
-export function* tokensOf(text: string, from = 0, to = text.length): Generator<Piece> {
+/** Words and signs of Python. Blanks are left out, and line breaks behind a backslash. */
+export function* tokensOf(text: string, from = 0, to = text.length): Generator<Token> {
   const endOf = (pattern: RegExp, at: number): number => {
     pattern.lastIndex = at
     return pattern.test(text) ? pattern.lastIndex : at + 1
   }
   for (let at = from; at < to; ) {
-    const kind = kinds[text.charCodeAt(at)]
-    let end = at + 1
-    if (kind === 'text') {
-      const last = endOfText(text, at)
-      if (last === null || last >= to) return yield { token: openText, at, end: to }
-      end = last + 1
-      yield { token: '"', at, end }
+    const kind = kinds[text.charCodeAt(at)] ?? 'name'
+    let [end, token] = [at + 1, text[at] as string]
+    let quote = kind === 'text' ? at : -1
+    if (kind === 'name') {
+      end = endOf(names, at)
+      token = text.slice(at, end)
+      const isText = text[end] === '"' || text[end] === "'"
+      if (isText && (prefix.test(token) || formatted.test(token))) quote = end
     } else if (kind === 'number') {
       end = endOf(numerals, at)
-      yield { token: end === at + 1 && text[at] === '.' ? '.' : '0', at, end }
-    } else if (kind !== 'blank') {
-      if (kind === 'name') end = endOf(names, at)
-      else if (kind === 'pair') end = endOf(pairs, at)
-      yield { token: end === at + 1 ? (text[at] as string) : text.slice(at, end), at, end }
+      if (end === at + 1 && token === '.') end = endOf(signs, at)
+      token = token === '.' && !/\d/.test(text[at + 1] ?? '') ? text.slice(at, end) : '0'
+    } else if (kind === 'comment') {
+      end = text.indexOf('\n', at)
+      if (end < 0) end = text.length
+    } else if (kind === 'sign') {
+      end = endOf(signs, at)
+      token = text.slice(at, end)
+      const [lineEnd] = token === '\\' ? (/^\r?\n/.exec(text.slice(end, end + 2)) ?? []) : []
+      if (lineEnd !== undefined) {
+        at = end + lineEnd.length
+        continue
+      }
     }
+    if (quote >= 0) {
+      const last = endOfText(text, quote)
+      if (last === null || last >= to) return yield { token: openText, at, end: to }
+      token = formatted.test(text.slice(at, quote)) ? 'f"' : '"'
+      end = last + 1
+    }
+    if (kind !== 'blank') yield { token, at, end: Math.min(end, to) }
     at = end
   }
 }

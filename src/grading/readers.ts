@@ -6,7 +6,7 @@
 export { type StatedChoice, statedChoice } from './answer/choice.ts'
 export { type AnswerPlace, answerAt, answerPlaces, type PlacedAnswer } from './answer-place.ts'
 export { equalFractions, type Fraction, readFraction } from './arithmetic.ts'
-export { type Assertion, equalityOf, hasComparison, readAssert } from './assertion.ts'
+export { type Assertion, readAssert } from './assertion.ts'
 export {
   codePointsOf,
   countCodePoints,

@@ -147,7 +147,11 @@ export async function openSandboxServer(options: SandboxServerOptions): Promise<
       status: 200,
       body: {
         compiled,
-        cases: cases.map(({ cpuSeconds, ...one }) => ({ ...one, cpu_s: cpuSeconds })),
+        cases: cases.map(({ cpuSeconds, wallSeconds, ...one }) => ({
+          ...one,
+          cpu_s: cpuSeconds,
+          wall_s: wallSeconds,
+        })),
         out_of_time: compiled && !mayStop(execution, cases) && cases.length < execution.cases.length,
         ...(excerpts && { excerpts }),
       },

@@ -88,11 +88,6 @@ function textOf(expected: Expected): string {
   if ('stdout' in expected) return expected.stdout
   if ('exact' in expected) return expected.exact
   if ('json' in expected) return expected.json
-  if ('truthy' in expected)
-    return expected.truthy ? 'a value that counts as true' : 'a value that counts as false'
-  if ('operator' in expected) return `${expected.operator} ${expected.python}`
-  if (!('within' in expected)) return expected.python
-  const { absolute, relative } = expected.within
-  const limits = relative === undefined ? `${absolute}` : `${absolute}, or ${relative} of the larger number`
-  return `${expected.python}, within ${limits}`
+  if (!('holds' in expected)) return expected.python
+  return expected.python === undefined ? expected.holds : `${expected.holds} # expected = ${expected.python}`
 }

@@ -1,13 +1,21 @@
 /** A case on its way to a process that runs programs, and its result on the way back. */
 
 import { randomUUID } from 'node:crypto'
-import type { CaseResult, Execution, ProgramCase, ProgramLimits } from '../../contract/execution.ts'
-import { outputsOf, passes } from './compare.ts'
-import { meets } from './operators.ts'
+import type {
+  CaseEnd,
+  CaseResult,
+  Execution,
+  Expected,
+  ProgramCase,
+  ProgramLimits,
+} from '../../contract/execution.ts'
+import type { Json } from '../../core/sample/sample.ts'
+import { exactJson, isRare, isWritten } from './case-value.ts'
+import { passes } from './compare.ts'
 
-/** A case's result as zygote.py sends it. */
+/** A case's result as zygote.py sends it. `unknown`: what is expected cannot be computed. */
 export interface Answer {
-  readonly ended: CaseResult['ended']
+  readonly ended: CaseEnd | 'unknown'
   readonly stdout: string
   readonly stderr: string
   readonly value?: unknown
@@ -17,27 +25,65 @@ export interface Answer {
   readonly asleep?: boolean
 }
 
-/** Whether a case passed. `wanted`: values of `expected.python`. */
-export function resultOf(
+/** What the cases of one program are compared with. */
+export interface Comparison {
+  /** Values of `expected.python`. */
+  readonly wanted: ReadonlyMap<string, unknown>
+  /** Statements that run before `expected.python` and `expected.holds`. */
+  readonly setup: string
+  /** Asks a process that runs no program. */
+  ask(input: CaseMessage): Promise<Answer>
+}
+
+/** Whether the value of `expected.python` has to be known before the case runs. */
+export const isEvaluated = (
+  expected: Expected | undefined,
+): expected is Extract<Expected, { readonly python: string }> =>
+  expected !== undefined && 'python' in expected && !('holds' in expected)
+
+/** What became of a case. Rejects with NoExpectedValue, and with what `ask` rejects with. Nothing that a program wrote makes it reject. */
+export async function resultOf(
   answer: Answer,
   { expected }: ProgramCase,
   input: CaseMessage,
-  wanted: ReadonlyMap<string, unknown>,
-): CaseResult {
-  const gives = (): boolean => {
-    // An exit code proves nothing: a program can end before the case has run.
-    if (input.gives !== undefined && answer.value === undefined) return false
-    if (expected && 'python' in expected) return meets(answer.value, expected, wanted.get(expected.python))
-    return passes(expected, answer)
-  }
-  // The program may have written the value itself.
-  const ended = isForged(answer.value, deepestValue) ? 'tampered' : answer.ended
-  return {
+  comparison: Comparison,
+): Promise<CaseResult> {
+  const { stderr, value, cpu_s: cpuSeconds, wall_s: wall } = answer
+  const told = (ended: CaseEnd, passed: boolean, said = stderr): CaseResult => ({
     ended,
-    passed: ended === 'ok' && gives(),
-    error: (answer.stderr.trimEnd().split('\n').at(-1) ?? '').slice(0, 200),
-    cpuSeconds: answer.cpu_s,
+    passed: passed && ended === 'ok',
+    error: (said.trimEnd().split('\n').at(-1) ?? '').slice(0, 200),
+    cpuSeconds,
+    wallSeconds: wall ?? null,
+  })
+  const ended = answer.ended === 'unknown' ? 'exit' : answer.ended
+  if (ended !== 'ok') return told(ended, false)
+  // An exit code proves nothing: a program can end before the case has run.
+  if (input.gives !== undefined && value === undefined) return told(ended, false)
+  // It may have written the value itself.
+  if (value !== undefined && !isWritten(value)) return told('tampered', false)
+  const wanted = isEvaluated(expected) ? comparison.wanted.get(expected.python) : undefined
+  const asked = expected && value !== undefined ? holdsInput(expected, value, wanted, comparison.setup) : null
+  if (asked) {
+    const said = await comparison.ask(asked)
+    if (said.ended === 'unknown') throw new NoExpectedValue()
+    const isBroken = said.ended === 'time' || said.ended === 'memory'
+    const passed = said.ended === 'ok' && said.value === true
+    return told(isBroken ? said.ended : 'ok', passed, passed ? stderr : said.stderr)
   }
+  try {
+    return told('ok', expected === undefined || (!('holds' in expected) && passes(expected, answer, wanted)))
+  } catch {
+    return told('tampered', false)
+  }
+}
+
+/** What Python has to compare. null: the gateway does it. */
+function holdsInput(expected: Expected, value: unknown, wanted: unknown, setup: string): CaseMessage | null {
+  const about = { on: value, setup, gives: randomUUID() }
+  if ('holds' in expected) return { ...expected, ...about }
+  if (!isEvaluated(expected) || 'atol' in expected || !(isRare(value) || isRare(wanted))) return null
+  return { holds: '_ == expected', python: expected.python, ...about }
 }
 
 /** Characters of what all cases of one program printed and gave, as results with outputs tell them. */
@@ -62,28 +108,27 @@ export class Report {
   }
 }
 
-/** Levels of JSON: case_value.py writes at most 200 of a value, and three for each dict. */
-const deepestValue = 640
-
-/** Deeper than `levels`, which is as deep as readers go, or with a number that JSON does not have, such as 1e999. */
-const isForged = (value: unknown, levels: number): boolean =>
-  typeof value === 'number'
-    ? !Number.isFinite(value)
-    : typeof value === 'object' &&
-      value !== null &&
-      (levels === 0 || Object.values(value).some((one) => isForged(one, levels - 1)))
+/** What a result of `report: outputs` tells besides its verdict. A value that is no value of a program is left out. */
+export const outputsOf = (
+  { stdout, value }: Pick<Answer, 'stdout' | 'value'>,
+  { ended }: Pick<CaseResult, 'ended'>,
+): { readonly stdout: string; readonly value?: Json } => ({
+  stdout,
+  ...(value !== undefined && ended !== 'tampered' && { value: exactJson(value) }),
+})
 
 /** A case as zygote.py reads it. */
 export interface CaseMessage {
-  readonly [name: string]: string
+  readonly [name: string]: unknown
 }
 
 /** What the program's process learns of a case. */
 export function inputOf(one: ProgramCase): CaseMessage {
   if ('stdin' in one) return { stdin: one.stdin }
-  const gives = randomUUID()
-  if ('call' in one) return { call: one.call, args: one.args, gives }
-  return 'check' in one ? { check: one.check, gives } : { value: one.value, gives }
+  const { expected } = one
+  const about = { gives: randomUUID(), ...(expected && 'holds' in expected && { items: true }) }
+  if ('call' in one) return { call: one.call, args: one.args, ...about }
+  return 'check' in one ? { check: one.check, ...about } : { value: one.value, ...about }
 }
 
 /** An expression that needs no program. */

@@ -1,8 +1,8 @@
 /** Compares what a program gave with what was expected. The program wrote it and may have tried to cheat. */
 
 import type { Expected } from '../../contract/execution.ts'
-import type { Json } from '../../core/sample/sample.ts'
 import { ExactNumber, type JsonValue, readJson } from '../../grading/json/json.ts'
+import { entriesOf, isRare, itemsOf, membersOf, numberOf } from './case-value.ts'
 
 /** What a case printed and gave. `value`: as case_value.py encodes it. */
 export interface Given {
@@ -10,35 +10,20 @@ export interface Given {
   readonly value?: unknown
 }
 
-/** Whether a program that ended well gave what was expected. */
-export function passes(expected: Expected | undefined, { stdout, value }: Given): boolean {
+/** Whether a program that ended well gave what was expected. `wanted`: the value of `expected.python`. */
+export function passes(expected: Compared | undefined, { stdout, value }: Given, wanted: unknown): boolean {
   if (expected === undefined) return true
   if ('exact' in expected) return withoutBreaks(stdout) === withoutBreaks(expected.exact)
-  if ('python' in expected) throw new Error('expected.python was not evaluated')
-  if ('truthy' in expected) return truthOf(value) === expected.truthy
-  const { tolerance = 0 } = expected
-  if ('stdout' in expected) return equalLines(stdout, expected.stdout, tolerance)
-  const wanted = readJson(expected.json)
-  return wanted !== null && value !== undefined && equalValues(value, wanted.value, tolerance)
+  if ('stdout' in expected) return equalLines(stdout, expected.stdout, expected.tolerance ?? 0)
+  if (value === undefined) return false
+  if ('atol' in expected) return sameForEvalPlus(value, wanted, expected.atol)
+  if ('python' in expected) return sameValues(value, wanted, expected.tolerance)
+  const read = readJson(expected.json)
+  return read !== null && equalValues(value, read.value, expected.tolerance ?? 0)
 }
 
-/** What a result of `report: outputs` tells besides its verdict. A value that is no value of a program is left out. */
-export const outputsOf = (
-  { stdout, value }: Given,
-  { ended }: { readonly ended: string },
-): { readonly stdout: string; readonly value?: Json } => ({
-  stdout,
-  ...(value !== undefined && ended !== 'tampered' && { value: jsonOfValue(value) }),
-})
-
-/** A value as case_value.py encodes it, for an author. */
-function jsonOfValue(value: unknown): Json {
-  const number = numberOf(value)
-  if (typeof value === 'boolean' || typeof value === 'string') return value
-  if (number !== null) return typeof number === 'number' && Number.isFinite(number) ? number : null
-  const items = itemsOf(value) ?? entriesOf(value)
-  return items ? items.map(jsonOfValue) : null
-}
+/** What the gateway compares itself. */
+export type Compared = Exclude<Expected, { readonly holds: string }>
 
 /** Without the line breaks at its end. An expression that is anchored there would start again at each break before it. */
 function withoutBreaks(text: string): string {
@@ -86,7 +71,7 @@ const readNumeral = (text: string): ExactNumber | null => ExactNumber.read(text.
 const isNear = (a: number, b: number, tolerance: number): boolean =>
   Number.isFinite(a) && Number.isFinite(b) && Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b))
 
-/** Whether two values as case_value.py encodes them are equal as Python compares. */
+/** Whether two values are equal as Python compares. */
 export function sameValues(given: unknown, wanted: unknown, tolerance = 0): boolean {
   const name = identityOf(wanted)
   if (name !== null && identityOf(given) === name) return true
@@ -117,19 +102,64 @@ function nearValues(given: unknown, wanted: unknown, tolerance: number): boolean
   )
 }
 
+/** What EvalPlus takes where a task names none, for floats alone. */
+const usualAtol = 1e-6
+/** As numpy.testing.assert_allclose has it. */
+const rtol = 1e-7
+
+/** Equal, or near as numpy.allclose has it and of one type. */
+function sameForEvalPlus(given: unknown, wanted: unknown, atol: number): boolean {
+  if (sameValues(given, wanted)) return true
+  const allowed = atol > 0 ? atol : areFloats(wanted) ? usualAtol : 0
+  return allowed > 0 && kindOf(given) === kindOf(wanted) && areClose(given, wanted, allowed)
+}
+
+const kindOf = (value: unknown): string =>
+  typeof value !== 'object' || value === null
+    ? typeof value
+    : Array.isArray(value)
+      ? 'list'
+      : (Object.keys(value)[0] ?? '').replace(/^int$/, 'number')
+
+/** A float, or a list or tuple of floats. */
+function areFloats(value: unknown): boolean {
+  const items = itemsOf(value)
+  return items
+    ? items.length > 0 && items.every((item) => kindOf(item) === 'float')
+    : kindOf(value) === 'float'
+}
+
+function areClose(given: unknown, wanted: unknown, atol: number): boolean {
+  const [some, other] = [numberOf(given), numberOf(wanted)]
+  if (some !== null && other !== null) {
+    const [a, b] = [Number(some), Number(other)]
+    return a === b || (Number.isFinite(b) && Math.abs(a - b) <= atol + rtol * Math.abs(b))
+  }
+  const [items, others] = [itemsOf(given), itemsOf(wanted)]
+  return (
+    items !== null &&
+    others !== null &&
+    items.length === others.length &&
+    items.every((item, at) => areClose(item, others[at], atol))
+  )
+}
+
 /** Equal values have equal texts. null: a value that equals none, such as NaN or an object of the program's own class. */
 export function identityOf(value: unknown): string | null {
   const number = numberOf(value)
   if (number !== null) return Number.isNaN(number) ? null : nameOf(number)
   if (value === null) return 'None'
   if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value !== 'object') return null
   if (Array.isArray(value)) return joined('[', value.map(identityOf))
-  if (typeof value !== 'object' || value === undefined) return null
-  if ('tuple' in value && Array.isArray(value.tuple)) return joined('(', value.tuple.map(identityOf))
+  const items = itemsOf(value)
+  if (items) return joined('(', items.map(identityOf))
   const members = membersOf(value)
   if (members) return joined('{', members.map(identityOf).sort())
   const entries = entriesOf(value)
-  return entries && joined('dict', entries.map((entry) => joined(':', entry.map(identityOf))).sort())
+  if (entries) return joined('dict', entries.map((entry) => joined(':', entry.map(identityOf))).sort())
+  // Python compares them.
+  return isRare(value) ? JSON.stringify(value) : null
 }
 
 /** Equal numbers have equal names. Digits of a long one are hexadecimal: decimal ones of a megabyte take a quarter of a second. */
@@ -164,49 +194,6 @@ function equalValues(given: unknown, wanted: JsonValue, tolerance: number): bool
     )
   const entries = entriesOf(given)
   return entries !== null && wanted instanceof Map && equalEntries(entries, wanted, tolerance)
-}
-
-/** Whether a value counts as true in Python. null: only the program could tell. */
-function truthOf(value: unknown): boolean | null {
-  const number = numberOf(value)
-  if (number !== null) return Number.isNaN(number) || Number(number) !== 0
-  if (typeof value === 'string') return value !== ''
-  if (value === null) return false
-  const items = itemsOf(value) ?? membersOf(value) ?? entriesOf(value)
-  if (items) return items.length > 0
-  const isOther = typeof value === 'object' && 'other' in value && 'truth' in value
-  return isOther && typeof value.truth === 'boolean' ? value.truth : null
-}
-
-export function numberOf(given: unknown): number | bigint | null {
-  if (typeof given === 'boolean') return Number(given)
-  if (typeof given === 'number') return given
-  if (typeof given !== 'object' || given === null) return null
-  if ('float' in given && typeof given.float === 'string') return pythonFloat(given.float)
-  if ('int' in given && typeof given.int === 'string' && /^-?0x[\da-f]+$/.test(given.int))
-    return given.int.startsWith('-') ? -BigInt(given.int.slice(1)) : BigInt(given.int)
-  return null
-}
-
-const pythonFloat = (text: string): number => Number(text.replace('inf', 'Infinity').replace('nan', 'NaN'))
-
-export function itemsOf(given: unknown): readonly unknown[] | null {
-  if (Array.isArray(given)) return given
-  if (typeof given === 'object' && given !== null && 'tuple' in given && Array.isArray(given.tuple))
-    return given.tuple
-  return null
-}
-
-export function membersOf(given: unknown): readonly unknown[] | null {
-  return typeof given === 'object' && given !== null && 'set' in given && Array.isArray(given.set)
-    ? given.set
-    : null
-}
-
-export function entriesOf(given: unknown): readonly [unknown, unknown][] | null {
-  if (typeof given !== 'object' || given === null || !('dict' in given) || !Array.isArray(given.dict))
-    return null
-  return given.dict.every((entry) => Array.isArray(entry) && entry.length === 2) ? given.dict : null
 }
 
 /** JSON has only texts as keys: a key that is a number or a boolean counts as it is written. */

@@ -1,8 +1,7 @@
 /** Short pieces of what a program wrote, for people who look at its cases. A sandbox makes them only when it is asked to. */
 
 import type { CaseResult } from '../../contract/execution.ts'
-import type { Answer } from './case-result.ts'
-import { outputsOf } from './compare.ts'
+import { type Answer, outputsOf } from './case-result.ts'
 
 /** A piece of a text. */
 export interface Excerpt {

@@ -13,7 +13,9 @@ import { whenAborted } from '../models/interface/cancel-token.ts'
 import {
   type Answer,
   aloneInput,
+  type CaseMessage,
   inputOf,
+  isEvaluated,
   limitsOf,
   NoExpectedValue,
   Report,
@@ -300,24 +302,29 @@ export class LocalSandbox implements Sandbox {
     const seconds = language === 'cpp' ? cppCompileSeconds : compileSeconds
     const { compiled } = (await this.#limited(zygote, begun, seconds)) as Compiled
     if (!compiled) return { compiled: false, cases: [] }
+    const asked = (input: CaseMessage): Promise<Answer> =>
+      this.#limited(zygote, zygote.runCase(input), wallSeconds + graceSeconds)
+    const comparison = { wanted, setup, ask: asked }
     const results: CaseResult[] = []
     const reported = new Report(report)
     const until = this.#clock.now() + totalSeconds * 1000
-    for (const one of cases) {
-      if (this.#clock.now() >= until) break
-      const input = inputOf(one)
-      const ask = (): Promise<Answer> =>
-        this.#limited(zygote, zygote.runCase(input), wallSeconds + graceSeconds)
-      let answer = await ask()
-      // A case that had to share its core with others was not slow itself.
-      if (answer.ended === 'time' && answer.cpu_s < wallSeconds / 2 && !answer.asleep) answer = await ask()
-      const result = resultOf(answer, one, input, wanted)
-      excerpts?.add(answer, result)
-      results.push(reported.of(answer, result))
-      if (stop === 'first_failure' && !result.passed) break
-      if (stop === 'first_passes' && results[0]?.passed) break
+    try {
+      for (const one of cases) {
+        if (this.#clock.now() >= until) break
+        const input = inputOf(one)
+        let answer = await asked(input)
+        // A case that had to share its core with others was not slow itself.
+        if (answer.ended === 'time' && answer.cpu_s < wallSeconds / 2 && !answer.asleep)
+          answer = await asked(input)
+        const result = await resultOf(answer, one, input, comparison)
+        excerpts?.add(answer, result)
+        results.push(reported.of(answer, result))
+        if (stop === 'first_failure' && !result.passed) break
+        if (stop === 'first_passes' && results[0]?.passed) break
+      }
+    } finally {
+      zygote.end()
     }
-    zygote.end()
     return { compiled: true, cases: results }
   }
 
@@ -328,8 +335,7 @@ export class LocalSandbox implements Sandbox {
     cases: readonly ProgramCase[],
   ): Promise<ReadonlyMap<string, unknown>> {
     const values = new Map<string, unknown>()
-    for (const { expected } of cases)
-      if (expected && 'python' in expected) values.set(expected.python, undefined)
+    for (const { expected } of cases) if (isEvaluated(expected)) values.set(expected.python, undefined)
     if (values.size === 0) return values
     const { message } = limitsOf({})
     const begun = zygote.begin({ program: setup, ...message })

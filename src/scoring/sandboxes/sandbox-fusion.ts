@@ -6,7 +6,8 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import type { CaseEnd, CaseResult, Execution, ProgramCase } from '../../contract/execution.ts'
+import { inflateSync } from 'node:zlib'
+import type { CaseResult, Execution, ProgramCase } from '../../contract/execution.ts'
 import { isObject, type JsonObject, malformedReply } from '../models/transport/reply.ts'
 import type { Reply } from '../models/transport/transport.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
@@ -14,7 +15,9 @@ import {
   type Answer,
   aloneInput,
   type CaseMessage,
+  type Comparison,
   inputOf,
+  isEvaluated,
   limitsOf,
   NoExpectedValue,
   Report,
@@ -46,12 +49,20 @@ export const sandboxFusion: SandboxBackend = {
     const limits = limitsOf(wished ?? {})
     const execution: Execution = { language: 'python', program, cases, ...(stop && { stop }) }
     const wanted = new Map<string, unknown>()
+    const plain = { wantsLength: 0, keepsOutput: false }
     for (const { expected } of cases) {
-      if (!expected || !('python' in expected) || wanted.has(expected.python)) continue
-      const answer = await ask(question(setup, aloneInput(expected.python), limitsOf({}), null))
+      if (!isEvaluated(expected) || wanted.has(expected.python)) continue
+      const answer = await ask(
+        question(setup, aloneInput(expected.python), { ...plain, limits: limitsOf({}) }),
+      )
       if (answer === null || answer.ended !== 'ok' || !sameValues(answer.value, answer.value))
         throw new NoExpectedValue()
       wanted.set(expected.python, answer.value)
+    }
+    const comparison: Comparison = {
+      wanted,
+      setup,
+      ask: async (input) => (await ask(question('', input, { ...plain, limits }))) as Answer,
     }
     const until = clock.now() + limits.totalSeconds * 1000
     const results: CaseResult[] = []
@@ -60,11 +71,14 @@ export const sandboxFusion: SandboxBackend = {
     for (let at = 0; at < cases.length && clock.now() < until; at += size) {
       const some = cases.slice(at, at + size).map(async (one) => {
         const input = inputOf(one)
-        return { one, input, answer: await ask(question(program, input, limits, expectedLength(one))) }
+        const keepsOutput = 'stdin' in one || report === 'outputs'
+        const answer = await ask(
+          question(program, input, { limits, wantsLength: expectedLength(one, report), keepsOutput }),
+        )
+        return { answer, result: answer && (await resultOf(answer, one, input, comparison)) }
       })
-      for (const { one, input, answer } of await Promise.all(some)) {
-        if (answer === null) return { result: { compiled: false, cases: [] } }
-        const result = resultOf(answer, one, input, wanted)
+      for (const { answer, result } of await Promise.all(some)) {
+        if (answer === null || result === null) return { result: { compiled: false, cases: [] } }
         excerpts?.add(answer, result)
         results.push(reported.of(answer, result))
       }
@@ -77,26 +91,37 @@ export const sandboxFusion: SandboxBackend = {
 /** Cases of a program under way at once, if all of them are run. */
 const casesAtOnce = 8
 
-/** Characters that standard output must have at least to pass. null: no bound is known. */
-function expectedLength({ expected }: ProgramCase): number | null {
+/** Characters that what a case gives must have at least to pass. null: no bound is known. */
+function expectedLength({ expected }: ProgramCase, report: Execution['report']): number | null {
+  if (report === 'outputs') return null
   if (expected && 'exact' in expected) return expected.exact.trimEnd().length
-  return expected && 'stdout' in expected ? expected.stdout.trim().length / 4 : null
+  if (expected && 'stdout' in expected) return expected.stdout.trim().length / 4
+  return expected && 'json' in expected ? expected.json.length * 6 : 0
+}
+
+interface Asking {
+  readonly limits: Limits
+  /** Of a case whose output is compared. null: no bound is known. */
+  readonly wantsLength: number | null
+  /** Whether standard output is compared or told. */
+  readonly keepsOutput: boolean
 }
 
 function question(
   program: string,
   input: CaseMessage,
-  limits: Limits,
-  wantsLength: number | null,
+  { limits, wantsLength, keepsOutput }: Asking,
 ): SandboxQuestion<Answer | null> {
   const tag = randomUUID()
   const { memory_mb, output_bytes: outputBytes } = limits.message
+  const { stdin, ...rest } = input
+  const asked = [program, JSON.stringify(rest), tag].map(pythonText)
   return {
     path: '/run_code',
     body: JSON.stringify({
       language: 'python',
-      code: harness(program, input, tag),
-      stdin: input.stdin ?? '',
+      code: `${harness()}run(${asked[0]}, json.loads(${asked[1]}), ${asked[2]}, ${outputBytes}, ${keepsOutput ? 'True' : 'False'})\n`,
+      stdin: stdin ?? '',
       run_timeout: limits.wallSeconds,
       compile_timeout: limits.wallSeconds,
       memory_limit_MB: memory_mb + harnessMb,
@@ -108,9 +133,8 @@ function question(
 
 /** Memory that an interpreter with the names of the prelude takes. */
 const harnessMb = 256
-
-/** A longer text may be all that a server read of a program which waits for its pipe, and then counts as late. */
-const pipeCharacters = 60_000
+/** Characters that fusion_harness.py writes as they are. */
+const plainCharacters = 60_000
 
 interface Asked {
   /** What ends both streams. */
@@ -126,36 +150,59 @@ function readAnswer(reply: Reply, { tag, input, outputBytes, wantsLength }: Aske
   if (status === 'SandboxError')
     throw new UpstreamError('judge_unreachable', 'the server reported SandboxError', { isAboutContent: true })
   if ((status !== 'Success' && status !== 'Failed') || !isObject(run)) throw malformedReply('no run_result')
-  const { status: ended, return_code: code, execution_time: seconds } = run
+  const { status: how, return_code: code, execution_time: seconds } = run
   const [stdout, stderr] = [textOf(run, 'stdout'), textOf(run, 'stderr')]
-  const [printed = '', value] = stdout.split(`\n${tag} `, 2)
   const [said = ''] = stderr.split(tag, 1)
-  const answer = { stdout: printed, stderr: said, cpu_s: typeof seconds === 'number' ? seconds : 0 }
-  if (ended === 'TimeLimitExceeded') {
-    // The server reads what a program printed only after its end, so that a long output blocks and looks slow.
-    if (stdout.length >= pipeCharacters && (wantsLength === null || wantsLength >= pipeCharacters))
-      throw new UpstreamError('judge_timeout', 'the server does not read outputs of this length')
-    return { ...answer, ended: 'time' }
-  }
-  if (ended !== 'Finished' || typeof code !== 'number')
+  const time = typeof seconds === 'number' ? seconds : 0
+  const none = { stdout: '', stderr: said, cpu_s: time, wall_s: time }
+  if (how === 'TimeLimitExceeded') return { ...none, ended: 'time' }
+  if (how !== 'Finished' || typeof code !== 'number')
     throw malformedReply('a run that neither finished nor was late')
-  const isWhole = stderr.includes(tag)
-  if (!isWhole) {
-    if (code < 0 || code >= 128) return { ...answer, ended: 'signal' }
+  if (!stderr.includes(tag)) {
+    // The program has ended the process that watched it, or wrote to its streams.
+    if (code < 0 || code >= 128) return { ...none, ended: 'signal' }
+    if (isUndecoded(stderr)) return { ...none, ended: 'tampered' }
     throw malformedReply('the end of its output is missing')
   }
   if (code === compileCode) return null
-  if (printed.length > outputBytes) return { ...answer, ended: 'output' }
+  const { printed, value } = streamOf(stdout, tag, outputBytes)
+  const answer = { ...none, stdout: printed ?? '' }
+  if (code === tooLongCode) {
+    if (wantsLength !== null && wantsLength < plainCharacters) return { ...answer, ended: 'output' }
+    throw new UpstreamError('judge_timeout', 'the server does not carry outputs of this length', {
+      remedy: 'give-up',
+      blame: false,
+    })
+  }
   if (code !== 0) return { ...answer, ended: codes.get(code) ?? 'exit' }
-  if (stdout.startsWith('[DecodeError]')) return { ...answer, ended: 'ok' }
-  if (value === undefined) throw malformedReply('the end of its output is missing')
+  if (printed === null) return { ...answer, ended: 'tampered' }
+  if (value === undefined) {
+    if (isUndecoded(stdout)) return { ...answer, ended: 'tampered' }
+    throw malformedReply('the end of its output is missing')
+  }
   try {
-    return unsealed(
-      { ...answer, ended: 'ok', ...(value !== '\n' && { value: JSON.parse(value) as unknown }) },
-      input,
-    )
+    return unsealed({ ...answer, ended: 'ok', ...(value !== '\n' && { value: JSON.parse(value) }) }, input)
   } catch {
     return { ...answer, ended: 'tampered' }
+  }
+}
+
+/** What the server says of bytes that are no UTF-8, which the harness does not write. */
+const isUndecoded = (text: string): boolean => text.startsWith('[DecodeError]')
+
+/** What a program printed, and the value behind the tag. `printed` null: the program wrote that itself. */
+function streamOf(stdout: string, tag: string, outputBytes: number) {
+  const at = stdout.indexOf(`\n${tag}`)
+  if (at < 0) return { printed: stdout, value: undefined }
+  const isPacked = stdout.startsWith('z', at + 1 + tag.length)
+  const [printed, value] = [stdout.slice(0, at), stdout.slice(at + 2 + tag.length + Number(isPacked))]
+  if (!isPacked) return { printed, value }
+  const unpacked = (text: string): string =>
+    inflateSync(Buffer.from(text, 'base64'), { maxOutputLength: 4 * outputBytes + 64 }).toString()
+  try {
+    return { printed: unpacked(printed), value: `${unpacked(value)}\n` }
+  } catch {
+    return { printed: null, value: undefined }
   }
 }
 
@@ -165,74 +212,24 @@ function textOf(run: JsonObject, name: 'stdout' | 'stderr'): string {
   return text
 }
 
-const compileCode = 244
-/** How a case ended, by the exit code of the harness. */
-const codes: ReadonlyMap<number, CaseEnd> = new Map([
+const [compileCode, tooLongCode] = [244, 247]
+/** How a case ended, by the exit code of fusion_harness.py. */
+const codes: ReadonlyMap<number, Answer['ended']> = new Map([
   [241, 'exception'],
   [242, 'memory'],
   [243, 'missing'],
+  [245, 'signal'],
+  [246, 'output'],
+  [248, 'unknown'],
 ])
 
-/** Names that programs expect, and how a value is asked for and written. */
-let asking: string | null = null
+let sent: string | null = null
 
-/**
- * A Python program that runs another one on a case as zygote.py does, writes the value behind what was printed, and ends both
- * streams with a tag that shows that they are whole. The program may learn the tag; it could only lose by that.
- */
-function harness(program: string, input: CaseMessage, tag: string): string {
-  asking ??= readFileSync(new URL('case_value.py', pathToFileURL(zygoteFile)), 'utf8')
-  const { stdin, ...rest } = input
-  return `import builtins, json, os, sys, threading, traceback
-${asking}
-def run():
-    source, case, tag = ${pythonText(program)}, json.loads(${pythonText(JSON.stringify(rest))}), ${pythonText(tag)}
-    write, leave, dumps, to_encode = os.write, os._exit, json.dumps, encode
-    wait, explain, flush_out, flush_err = threading._shutdown, traceback.format_exc, sys.stdout.flush, sys.stderr.flush
-    def put(fd, text):
-        data = text.encode("utf-8", "surrogatepass")
-        while data:
-            data = data[write(fd, data):]
-    def end(code, value=""):
-        try:
-            flush_out()
-            flush_err()
-        except BaseException:
-            code = code or 241
-        put(1, "\\n" + tag + " " + value + "\\n")
-        put(2, tag)
-        leave(code & 0xFF)
-    names = add_prelude()
-    try:
-        code = compile(source, "program.py", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
-        end(244)
-    os._exit = end
-    sys.argv = ["program.py"]
-    sys.setrecursionlimit(600000)
-    value = ""
-    try:
-        exec(code, names)
-        if ${'stdin' in input ? 'False' : 'True'}:
-            value = dumps([case["gives"], to_encode(value_of(case, names))])
-        wait()
-    except SystemExit as stop:
-        number = exit_code(stop, sys.stderr)
-        end(241 if case and number == 0 else number)
-    except MemoryError:
-        end(242)
-    except LookupMissing as error:
-        sys.stderr.write(str(error))
-        end(243)
-    except BaseException:
-        try:
-            sys.stderr.write(explain(limit=-8))
-        except BaseException:
-            pass
-        end(241)
-    end(0, value)
-run()
-`
+/** What is sent before a program: names that programs expect, how a value is asked for and written, and how a program is run. */
+function harness(): string {
+  const text = (name: string): string => readFileSync(new URL(name, pathToFileURL(zygoteFile)), 'utf8')
+  sent ??= `${text('case_value.py')}\n${text('fusion_harness.py')}\n`
+  return sent
 }
 
 /** A Python literal: JSON's escapes are Python's as well. */

@@ -128,7 +128,7 @@ function readExcerpts(value: unknown, count: number): readonly CaseExcerpts[] | 
 
 function readCase(value: unknown, hasOutputs: boolean): CaseResult {
   if (!isObject(value)) throw malformedReply('a case is no object')
-  const { ended, passed, error, cpu_s: cpuSeconds, stdout } = value
+  const { ended, passed, error, cpu_s: cpuSeconds, wall_s: wall, stdout } = value
   if (
     !ends.has(ended) ||
     typeof passed !== 'boolean' ||
@@ -143,6 +143,7 @@ function readCase(value: unknown, hasOutputs: boolean): CaseResult {
     passed,
     error: error.slice(0, 200),
     cpuSeconds,
+    wallSeconds: typeof wall === 'number' ? wall : null,
     ...(hasOutputs && { stdout: stdout as string }),
     ...(hasOutputs && value.value !== undefined && { value: value.value as Json }),
   }

@@ -19,8 +19,8 @@ WIPE_ON_FORK = 18  # of madvise; Linux 4.14
 THREADS_COUNTED_S = 0.02
 
 # Exit codes by which a case tells how it ended. A program can end with them too, which makes it fail by another name.
-EXCEPTION, NO_MEMORY, MISSING = 241, 242, 243
-ENDS = {0: "ok", EXCEPTION: "exception", NO_MEMORY: "memory", MISSING: "missing"}
+EXCEPTION, NO_MEMORY, MISSING, UNKNOWN = 241, 242, 243, 244
+ENDS = {0: "ok", EXCEPTION: "exception", NO_MEMORY: "memory", MISSING: "missing", UNKNOWN: "unknown"}
 
 
 class Lost(Exception):

@@ -11,9 +11,11 @@ Then the other side sends, and waits for each answer:
     {"program": source, "memory_mb": 1024, "cpu_s": 10, "wall_s": 10, "output_bytes": 1048576}, with "language": "cpp" |
         "javascript", whose cases have only "stdin", and "key": a hash of a C++ source, which is then compiled once
         -> {"compiled": true} | {"compiled": false, "message": "..."}
-    {"stdin": "text"} | {"call": "name", "args": "a JSON list"} | {"value": "expression"} | {"check": "statements"}; all but
-    the first kind with "gives": "any text", which comes back with the value, and with the first bit of the length set
-        -> {"ended": "ok" | "exception" | "exit" | "signal" | "time" | "memory" | "output" | "missing", "code": 0,
+    {"stdin": "text"} | {"call": "name", "args": "a JSON list"} | {"value": "expression"} | {"check": "statements"} |
+    {"holds": "expression of _", "on": an encoded value for _, "python": "expression for expected", "setup": "statements"},
+        which runs no program; all but the first kind with "gives": "any text", which comes back with the value, and with
+        the first bit of the length set; with "items", iterators are given as what they hold
+        -> {"ended": "ok" | "exception" | "exit" | "signal" | "time" | "memory" | "output" | "missing" | "unknown", "code": 0,
             "asleep": true, "cpu_s": 0.01, "wall_s": 0.01, "sizes": [7, 0, 2]}, a line break, and as many bytes of
             standard output, standard error and JSON of a list of "gives" and the encoded value
     an empty message, after which the next program may come
@@ -21,7 +23,7 @@ Then the other side sends, and waits for each answer:
 Three kinds of process take part. The server imports what programs use, once. For each program it forks a template,
 which compiles the source. The template forks a process for each case, so that a case costs neither the start of an
 interpreter nor a compilation. Only that last process runs the program. It alone reads its input, and it knows nothing
-else: what a case expects never comes here.
+else: what a case expects comes only to a process that runs no program, after the one that ran it has gone.
 """
 
 # cspell:disable
@@ -31,10 +33,8 @@ import os
 # holds no lock, and what nobody touches after a fork need not be copied.
 os.register_at_fork, register_at_fork = lambda **_: None, os.register_at_fork
 
-import _thread
-import builtins
+import atexit
 import gc
-import io
 import json
 import resource
 import select
@@ -45,7 +45,6 @@ import time
 import traceback
 
 COMPILER_BYTES = 1 << 30
-RECURSION = 600_000  # as verl's prime_code sets it
 STACK = 512 << 20
 # By which a template tells that the other side has gone, and that the machine was too busy to compile.
 NO_MORE, TOO_BUSY = 4, 5
@@ -69,10 +68,10 @@ def sibling(name):
 
 
 confining, asking, reading, watching = map(sibling, ("confinement", "case_value", "readable_files", "watched_case"))
-libc, lowered, PR_SET_PDEATHSIG, RULES_FD = confining.libc, confining.lowered, confining.PR_SET_PDEATHSIG, confining.RULES_FD
-EXCEPTION, NO_MEMORY, MISSING = watching.EXCEPTION, watching.NO_MEMORY, watching.MISSING
+processing = sibling("case_process")
+libc, lowered, PR_SET_PDEATHSIG = confining.libc, confining.lowered, confining.PR_SET_PDEATHSIG
 file_in_memory, write_all = watching.file_in_memory, watching.write_all
-LookupMissing, encode, exit_code, value_of = asking.LookupMissing, asking.encode, asking.exit_code, asking.value_of
+Program = processing.Program
 
 # --- Messages ---------------------------------------------------------------------------------------------------
 
@@ -114,87 +113,6 @@ def send_parts(parts):
         write_all(MESSAGES_OUT, part)
 
 
-# --- A case ------------------------------------------------------------------------------------------------------
-
-
-class Program:
-    """A compiled program, with what its cases have in common."""
-
-    # What a program writes to standard error when a signal ends it for want of memory.
-    out_of_memory = ()
-
-    def __init__(self, code, message, confinement):
-        self.code = code
-        self.confinement = confinement
-        self.wall_s, self.cpu_s = message["wall_s"], message["cpu_s"]
-        self.outputs = watching.Outputs(message["output_bytes"])
-        self.limits = confinement.limits_of(message)
-        module = type(sys)("__main__")
-        module.__dict__.update(known_names)
-        sys.modules["__main__"] = module
-        self.names = module.__dict__
-
-    def enter(self, given, out, err, res, case):
-        """Turns a fork into the process of a case. Does not return."""
-        enter_case(given, out, err, res, self, case)
-
-
-# --- Inside the process of a case --------------------------------------------------------------------------------
-
-
-def enter_case(given, out, err, res, program, case, prctl=libc.prctl):
-    # Everything that is needed after the program has run is bound before it, and the program cannot reach it by name.
-    leave, write, format_error, threads, exit_calls = os._exit, write_all, traceback.format_exc, _thread._count, threading
-    dumps, to_encode, names, stdout, stderr = json.dumps, encode, program.names, sys.stdout, sys.stderr
-    own_folder = os.path.dirname(__file__)
-    asks_value, gives = res is not None, case.get("gives")
-    prctl(PR_SET_PDEATHSIG, KILL_SIGNAL, 0, 0, 0)
-    os.dup2(given, 0)
-    os.dup2(out, 1)
-    os.dup2(err, 2)
-    if asks_value:
-        os.dup2(res, 3)
-    os.closerange(4 if asks_value else 3, RULES_FD)
-    os.closerange(RULES_FD + 1, 1024)
-    gc.enable()
-    sys.setrecursionlimit(RECURSION)
-    program.confinement.enter(program.limits)
-    ended = 0
-    try:
-        exec(program.code, names)
-        if asks_value:
-            write(3, dumps([gives, to_encode(value_of(case, names))]).encode())
-        if threads() or exit_calls._threading_atexits:
-            exit_calls._shutdown()
-        stdout.flush()
-    except SystemExit as stop:
-        ended = exit_code(stop, stderr)
-        try:
-            stdout.flush()
-        except BaseException:
-            ended = EXCEPTION
-        if asks_value and ended == 0:
-            ended = EXCEPTION
-    except MemoryError:
-        ended = NO_MEMORY
-    except LookupMissing as error:
-        stderr.write(str(error))
-        ended = MISSING
-    except BaseException:
-        try:
-            stdout.flush()
-            lines = format_error(limit=-8).splitlines(keepends=True)
-            stderr.write("".join(line for line in lines if own_folder not in line))
-        except BaseException:
-            pass
-        ended = EXCEPTION
-    try:
-        stderr.flush()
-    except BaseException:
-        pass
-    leave(ended)
-
-
 # --- The template of a program -------------------------------------------------------------------------------------
 
 
@@ -223,7 +141,6 @@ def serve_program(message, confinement, compiled):
     resource.setrlimit(resource.RLIMIT_AS, (most_memory, most_memory))
     os.write(compiled, b"x")
     send({"compiled": True})
-    del message["program"]
     program = Program(code, message, confinement)
     gc.freeze()
     return serve_cases(program)
@@ -329,30 +246,6 @@ def probe(confinement):
     return open_doors
 
 
-def open_streams():
-    """Moves the messages out of the way, and makes the streams of programs, as every case finds them."""
-    # Whatever else came from the process that started this one, through a wrapper of the interpreter too.
-    os.closerange(3, 1 << 16)
-    for name in set(os.environ) - {"PATH", "LD_BIND_NOW"}:
-        del os.environ[name]
-    for fd, moved in ((0, MESSAGES_IN), (1, MESSAGES_OUT)):
-        os.dup2(fd, moved, inheritable=False)
-    # The kinds of descriptors that a case has: what a stream can do is asked when it is made.
-    given, (_, out) = os.memfd_create("stdin"), os.pipe()
-    for fd, target in ((given, 0), (out, 1), (out, 2)):
-        os.dup2(fd, target)
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0)), "utf-8", "surrogateescape")
-    sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w")), "utf-8", "surrogateescape")
-    sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w")), "utf-8", "backslashreplace", line_buffering=True)
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
-    os.closerange(3, MESSAGES_IN)
-    silent = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(silent, fd)
-    os.close(silent)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def load_languages(names):
     """Other languages than Python, of the file beside this one. None if none is wanted."""
     if not names:
@@ -374,7 +267,9 @@ def main():
         os.execv(sys.executable, [sys.executable, "-I", "-S", os.path.abspath(__file__), *sys.argv[1:], "stack"])
     threading.stack_size(8 << 20)
     native, languages = load_languages([name for name in ("cpp", "javascript") if name in sys.argv])
-    open_streams()
+    # A fork that adds a name to a dict may have to copy it.
+    sys.modules[asking.MODULE] = None
+    processing.open_streams((MESSAGES_IN, MESSAGES_OUT))
     files = reading.ReadableFiles(languages.paths if languages else {})
     confinement, open_doors, missing = confining.confine(wanted, probe, files, (MESSAGES_IN, MESSAGES_OUT))
     versions = languages.open(confinement) if languages else {}
@@ -382,26 +277,17 @@ def main():
     gc.freeze()
     gc.disable()
     sys.argv = ["program.py"]
+    atexit._clear()
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(asking.MOST_DIGITS)
     version = ".".join(map(str, sys.version_info[:3]))
     about = {"languages": versions, "absent": languages.problems if languages else {}}
     send({"level": confinement.level, "missing": missing, "open": open_doors, "python": version, **about})
     serve(confinement)
 
 
-def replace_open():
-    """Programs of contests read '/dev/stdin', which does not exist here."""
-    plain = io.open
-    standard = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
-
-    def opened(file, *rest, **named):
-        number = standard.get(file) if type(file) is str else None
-        return plain(file if number is None else os.dup(number), *rest, **named)
-
-    builtins.open = io.open = opened
-
-
 if __name__ == "__main__":
-    replace_open()
+    processing.replace_open()
     known_names = asking.add_prelude()
     os.register_at_fork = register_at_fork
     main()

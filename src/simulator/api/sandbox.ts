@@ -80,30 +80,66 @@ interface Harness {
   value(run: ScriptedRun): string
 }
 
-const head = '    source, case, tag = '
+/** How the gateway's code begins to run a program, in its last line. */
+const head = '\nrun("'
 
 /** The program within the code that the gateway sends. null: another client's code. Linear in the code. */
 function harnessIn(code: string): Harness | null {
-  const at = code.lastIndexOf(`\n${head}`)
+  const at = code.lastIndexOf(head)
   if (at < 0) return null
-  const line = code.slice(at + 1 + head.length, code.indexOf('\n', at + 1))
+  const line = code.slice(at + head.length - 1).split('\n', 1)[0] ?? ''
   const middle = line.indexOf('", json.loads("')
   const end = line.lastIndexOf('"), "')
-  if (middle < 0 || end < middle) return null
+  const [, tag] = /^"([^"]+)", \d+, (?:True|False)\)$/.exec(line.slice(end + 4)) ?? []
+  if (middle < 0 || end < middle || tag === undefined) return null
   try {
     const program = JSON.parse(line.slice(0, middle + 1)) as string
-    const given = JSON.parse(JSON.parse(line.slice(middle + 14, end + 1)) as string) as Record<string, string>
-    const { gives, alone: _, ...test } = given
-    const asked = Object.values(test)
+    const given = JSON.parse(JSON.parse(line.slice(middle + 14, end + 1)) as string) as Asked
+    const asked = [given.call, given.args, given.value, given.check, given.holds, given.python].filter(
+      (text) => text !== undefined,
+    )
     return {
       program,
       test: asked.length === 0 ? null : asked.join('\n'),
-      tag: JSON.parse(line.slice(end + 3)) as string,
-      value: (run) => (asked.length === 0 ? '' : JSON.stringify([gives, run.value ?? null])),
+      tag,
+      value: (run) => (asked.length === 0 ? '' : JSON.stringify([given.gives, scriptedValue(given, run)])),
     }
   } catch {
     return null
   }
+}
+
+/** What the gateway asks of a program beside its output, or of Python without it. */
+interface Asked {
+  readonly call?: string
+  readonly args?: string
+  readonly value?: string
+  readonly check?: string
+  readonly holds?: string
+  readonly python?: string
+  /** What `_` of `holds` stands for. */
+  readonly on?: unknown
+  readonly gives?: string
+}
+
+/** A scripted value, as Python's would be written. Of a comparison that the script does not name, JSON decides if it is one. */
+function scriptedValue({ holds, python, on }: Asked, run: ScriptedRun): unknown {
+  if (holds === undefined || run.value !== undefined) return written(run.value ?? null)
+  const [, compared] = /^_ == (.+)$/s.exec(holds) ?? []
+  try {
+    const wanted = JSON.parse(compared === 'expected' ? (python ?? '') : (compared ?? '')) as unknown
+    return JSON.stringify(written(wanted)) === JSON.stringify(on)
+  } catch {
+    return false
+  }
+}
+
+/** JSON as case_value.py of the gateway writes Python's values. */
+function written(value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isInteger(value)) return { float: String(value) }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(written)
+  return { dict: Object.entries(value).map(([key, one]) => [key, written(one)]) }
 }
 
 /** What a faulty SandboxFusion answers. `half-output`: its output lacks the end, as of a server that reads too short a time. */

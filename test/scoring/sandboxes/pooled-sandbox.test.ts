@@ -48,7 +48,7 @@ const runOn = (sandbox: PooledSandbox, more: Partial<Execution> = {}, ms = 10_00
     deadline: systemClock.now() + ms,
     signal: new AbortController().signal,
   })
-const good = { ended: 'ok', passed: true, error: '', cpu_s: 0.01 }
+const good = { ended: 'ok', passed: true, error: '', cpu_s: 0.01, wall_s: 0.02 }
 const bad = { ...good, passed: false }
 const right = { compiled: true, cases: [good, bad], out_of_time: false }
 const answer =
@@ -58,8 +58,8 @@ const answer =
 const wanted = {
   compiled: true,
   cases: [
-    { ended: 'ok', passed: true, error: '', cpuSeconds: 0.01 },
-    { ended: 'ok', passed: false, error: '', cpuSeconds: 0.01 },
+    { ended: 'ok', passed: true, error: '', cpuSeconds: 0.01, wallSeconds: 0.02 },
+    { ended: 'ok', passed: false, error: '', cpuSeconds: 0.01, wallSeconds: 0.02 },
   ],
 }
 

@@ -1,35 +1,15 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import t from 'tap'
 import { testApp } from '../../support/app.ts'
+import { fusionServer } from '../../support/fusion.ts'
 import { withoutSandbox } from '../../support/sandbox.ts'
-import { json, scriptedServer } from '../../support/scripted-server.ts'
 import { seeded } from '../../support/seeded.ts'
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 const skip = await withoutSandbox()
 
-/** A SandboxFusion server that runs what it gets with this machine's Python, unconfined. */
-async function fusion() {
-  const server = await scriptedServer(async ({ body }, response) => {
-    const { code, stdin } = body as { code: string; stdin: string }
-    const run = await new Promise<object>((resolve) => {
-      const python = execFile('python3', ['-I', '-c', code], (error, stdout, stderr) =>
-        resolve({
-          status: 'Finished',
-          execution_time: 0.05,
-          return_code: (error?.code as number | undefined) ?? 0,
-          stdout,
-          stderr,
-        }),
-      )
-      python.stdin?.end(stdin)
-    })
-    json(response, { status: 'Success', run_result: run })
-  })
-  server.healthy = true
-  t.teardown(() => server.kill())
-  return server.url
-}
+const fusion = await fusionServer()
+t.teardown(() => fusion.kill())
 
 const step = { name: 'tests', function: 'code-tests' }
 const app = skip
@@ -38,7 +18,7 @@ const app = skip
       gateway: {
         sandboxes: {
           local: { programs: 2 },
-          fusion: { backend: 'sandbox-fusion', instances: [await fusion()], health: { interval_s: 0 } },
+          fusion: { backend: 'sandbox-fusion', instances: [fusion.url], health: { interval_s: 0 } },
         },
       },
       local: { steps: [{ ...step, sandbox: 'local', options: { fence: 'none', limit_s: 5 } }] },
@@ -291,7 +271,7 @@ const hostile: readonly (readonly [string, string, readonly string[]])[] = [
     'import math, builtins\nmath.isclose = lambda *a, **k: True\nbuiltins.abs = abs = lambda x: 0\ndef f(x): return 7',
     ['abs(f(1) - 1.5) < 1e-6', 'math.isclose(f(1), 1.5)'],
   ],
-  ['a generator', 'def f(x): yield from (1, 2)', ['not f(1)', 'f(1) in (1, 2)', 'f(1) != 1', 'f(1) is None']],
+  ['a generator', 'def f(x): yield from (1, 2)', ['not f(1)', 'f(1) in (1, 2)', 'f(1) == 1', 'f(1) is None']],
   [
     'a list that holds itself',
     'def f(x):\n    a = []\n    a.append(a)\n    return a',
@@ -333,7 +313,11 @@ t.test('a program that lies about its values passes nothing', { skip }, async (t
     const names = some.flatMap(([what, , asserts]) => asserts.map((text) => `${what}: ${text}`))
     for (const [at, { reward: value, terms }] of (await score(reward, tested)).entries()) {
       t.equal(value, 0, `${reward}: ${names[at]}`)
-      t.same(terms.tests.flags, [], names[at] ?? '')
+      t.same(
+        terms.tests.flags.filter((flag) => flag !== 'tampered'),
+        [],
+        names[at] ?? '',
+      )
     }
   }
 })
@@ -357,10 +341,10 @@ t.test('objects of a program pass what they cannot lie about', { skip }, async (
 
 t.test('an assert that only the program can decide runs there, and is flagged', { skip }, async (t) => {
   const asserts = [
-    '0 < f(1) < 2',
-    'isinstance(f(1), int)',
-    'isinstance(f(1), int) == True',
-    'len(str(f(1))) > 0',
+    'all(f(x) == x for x in [1, 2])',
+    'type(f(1)) == int',
+    'callable(f)',
+    'f(1) == (f(1) if f(0) else 1)',
   ]
   const scored = await score(
     'local',

@@ -88,7 +88,8 @@ const rows: readonly (readonly [string, string, unknown, number | string])[] = [
     { ...plusRow, canonical_solution: '    return (' },
     'bad_sample',
   ],
-  ['an expected value that needs the program', plus, ['assert add(1, 2) == third()'], 'bad_sample'],
+  ['an expected value that cannot be computed', plus, ['assert add(1, 2) == 1 / 0'], 'bad_sample'],
+  ['a function that the program lacks', plus, ['assert add(1, 2) == third()'], 0],
   ['LiveCodeBench', add, [{ input: '1 2', output: '3', testtype: 'stdin' }], 1],
   ['Open-Instruct: asserts', plus, ['assert add(1, 2) == 3'], 1],
   ['Open-Instruct: standard input', add, [{ input: '1 2', output: '3' }], 1],
@@ -299,6 +300,8 @@ t.test(
       { input: '1 1\n', output: '3\n' },
     ]
     t.strictSame(await tested('test_program_stdio', 'print(sum(map(int, input().split())))', pairs), half)
+    const health = await app?.inject({ method: 'GET', url: '/wire/open-instruct/open-instruct/health' })
+    t.strictSame([health?.statusCode, health?.json()], [200, { status: 'healthy' }])
     const [status] = await tested('test_program', program, 5)
     t.equal(status, 502, 'no tests are no score: the client counts no number that nobody chose')
   },
@@ -634,7 +637,7 @@ t.test(
           kind: 'call',
           input: /^two\(\*\[\[2, 7, 11\],9\]\)$/,
           expected: '[0, 1]',
-          value: '[["a",[[2,7,11],9]]]',
+          value: '{"dict":[["a",{"tuple":[[2,7,11],9]}]]}',
         },
       ],
     })

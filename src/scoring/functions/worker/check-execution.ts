@@ -1,25 +1,19 @@
 /** Checks what rm_preprocess of a program reward returned. */
 
 import { z } from 'zod'
-import { type Execution, programLanguages, valueOperators } from '../../../contract/execution.ts'
+import { type Execution, programLanguages } from '../../../contract/execution.ts'
 import { ContractViolation } from './check-results.ts'
 
 const tolerance = z.number().min(0).max(1).optional()
 const python = z.string().max(16_000_000)
-const within = z.strictObject({
-  absolute: z.number().min(0),
-  relative: z.number().min(0).optional(),
-  exclusive: z.boolean().optional(),
-})
 const expected = z
   .union([
     z.strictObject({ stdout: z.string(), tolerance }),
     z.strictObject({ exact: z.string() }),
     z.strictObject({ json: z.string(), tolerance }),
     z.strictObject({ python, tolerance }),
-    z.strictObject({ python, operator: z.enum(valueOperators) }),
-    z.strictObject({ python, within }),
-    z.strictObject({ truthy: z.boolean() }),
+    z.strictObject({ python, atol: z.number().min(0).max(1) }),
+    z.strictObject({ holds: python, python: python.optional() }),
   ])
   .optional()
 const seconds = z.number().positive().max(3600).optional()
