@@ -7,7 +7,6 @@ import { attacks } from '../../workbench/audit/catalogue/attacks.ts'
 import { type Findings, findingsOf } from '../../workbench/audit/findings.ts'
 import { auditParsers } from '../../workbench/audit/parsers.ts'
 import { unreadable } from '../../workbench/dataset/files.ts'
-import { modelStepNames } from '../../workbench/dataset/samples.ts'
 import { defineCommand, type Io } from '../command.ts'
 import { configOptions, configsOf, functionOptions, rewardOf, withGateway } from '../gateway.ts'
 import { localData } from '../local-data.ts'
@@ -124,8 +123,8 @@ elsewhere are shown; they fail the audit with --strict.`,
         )
         return ran.some(({ isBroken }) => isBroken) ? 1 : 0
       }
-      const modelSteps = modelStepNames(gateway.reward(reward).steps)
-      const rows = await readAuditRows(await localData(input ?? '', io), io.stdin, most, modelSteps)
+      const plan = gateway.reward(reward)
+      const rows = await readAuditRows(await localData(input ?? '', io), io.stdin, most, plan)
       const { audited, findings } = await attacked(gateway, reward, rows, values, io)
       const failing = failingOf(findings, {
         accept,

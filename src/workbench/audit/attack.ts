@@ -8,10 +8,11 @@ import {
   promptText,
   type Sample,
 } from '../../core/sample/sample.ts'
+import type { Plan } from '../../scoring/plan/plan.ts'
 import { rolloutOf } from '../../trainers/chat/rollout.ts'
 import { eachRow } from '../dataset/row.ts'
 import { openRows } from '../dataset/rows.ts'
-import { type KnownAnswers, knownAnswers } from '../dataset/samples.ts'
+import { asResponse, type KnownAnswers, knownAnswers, modelStepNames } from '../dataset/samples.ts'
 
 /** The material of attacks: a row whose response is a right answer. */
 export interface Subject {
@@ -195,8 +196,9 @@ export async function readAuditRows(
   path: string,
   stdin: NodeJS.ReadableStream,
   limit: number,
-  modelSteps: readonly string[],
+  { steps }: Pick<Plan, 'steps'>,
 ): Promise<readonly AuditRow[]> {
+  const modelSteps = modelStepNames(steps)
   const rows: AuditRow[] = []
   const invalid = (why: string) => new GatewayError('RG_INPUT_INVALID', `${path}: ${why}`)
   for await (const raw of eachRow(await openRows(path, stdin))) {
@@ -206,7 +208,9 @@ export async function readAuditRows(
     if (typeof known === 'string') throw invalid(`${row}: ${known}`)
     if (known.gold === null)
       throw invalid(`${row} has no right answer, neither as its response nor in extra_info.answer`)
-    rows.push(known)
+    const { sample } = known
+    const response = asResponse(sample.response, steps, sample.dataSource)
+    rows.push({ ...known, sample: { ...sample, response } })
   }
   if (rows.length === 0) throw invalid('has no rows')
   return rows

@@ -1,4 +1,5 @@
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { PlanStep } from '../../scoring/plan/plan.ts'
 import { badSample, nativeSample, readNativeSample } from '../../trainers/native.ts'
 import { type Fields, isObject, type RawRow, valueAt } from './row.ts'
 
@@ -189,6 +190,21 @@ export function knownAnswers(
   const [sample] = samplesOf({ value: { ...row, response: gold ?? ignorance }, literals }, index, modelSteps)
   if (!sample || 'failure' in sample) return sample?.failure.detail ?? 'the row is not a sample'
   return { row, sample, rollout: read?.turns ? read : null, gold, nearMisses }
+}
+
+/** A right answer as a response. The program of a data set has no fence, by which steps that run programs find it. */
+export function asResponse(
+  answer: string,
+  steps: readonly Pick<PlanStep, 'kind' | 'dataSource' | 'function'>[],
+  dataSource: string | undefined,
+): string {
+  const [step, ...others] = steps.filter(
+    ({ kind, dataSource: own }) => kind === 'program' && (own === null || own.matches(dataSource)),
+  )
+  if (step === undefined || answer.includes('```')) return answer
+  const optionsOf = ({ function: { options } }: typeof step) => (isObject(options) ? options : {})
+  if ([step, ...others].every((one) => optionsOf(one).fence === 'none')) return answer
+  return `\`\`\`${optionsOf(step).language ?? 'python'}\n${answer}\n\`\`\``
 }
 
 const textOf = (value: unknown): string | null =>

@@ -2,7 +2,7 @@ import { type Outcome, promptText, type Sample } from '../../core/sample/sample.
 import { extent } from '../../core/statistics/summary.ts'
 import { subjectOf } from '../audit/attack.ts'
 import { testTexts } from '../audit/catalogue/programs.ts'
-import { ignorance } from '../dataset/samples.ts'
+import { asResponse, ignorance } from '../dataset/samples.ts'
 import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 import type { Item } from './row-checks.ts'
@@ -58,10 +58,8 @@ export class TruthCheck {
     const runs = rules.steps.filter(({ kind }) => kind === 'program')
     const asked = scored.flatMap((item) => {
       const { dataSource } = item.sample
-      return questionsOf(
-        item,
-        runs.some((step) => step.dataSource === null || step.dataSource.matches(dataSource)),
-      )
+      const runsProgram = runs.some((step) => step.dataSource === null || step.dataSource.matches(dataSource))
+      return questionsOf(item, runsProgram, (text) => asResponse(text, runs, dataSource))
     })
     const outcomes = await this.#reward.score(
       rules,
@@ -216,18 +214,19 @@ export class TruthCheck {
   }
 }
 
-/** Reference solutions have no fences. */
-const fenced = (text: string): string => (text.includes('```') ? text : `\`\`\`python\n${text}\n\`\`\``)
-
 /**
  * The right answer comes first. Each text is its own group, so that answers are not compared with each other.
  */
-function questionsOf(item: Item, runsProgram: boolean): readonly Asked[] {
+function questionsOf(
+  item: Item,
+  runsProgram: boolean,
+  written: (answer: string) => string,
+): readonly Asked[] {
   const { sample, rollout, gold, nearMisses } = item
   const made = gold !== null && nearMisses.length === 0 ? subjectOf({ sample, nearMisses: [] }).near : null
   const texts: readonly (readonly [Asked['what'], string])[] = [
-    ['gold', gold === null ? ignorance : runsProgram ? fenced(gold) : gold],
-    ...(runsProgram ? ([['empty', fenced('pass')]] as const) : []),
+    ['gold', gold === null ? ignorance : written(gold)],
+    ...(runsProgram ? ([['empty', written('pass')]] as const) : []),
     ...(gold === null ? [] : ([['nothing', ignorance]] as const)),
     ...nearMisses.map((text) => ['near', text] as const),
     ...(made === null ? [] : ([['made', made]] as const)),

@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import t from 'tap'
 import type { Json } from '../../../src/core/sample/sample.ts'
+import { readAuditRows } from '../../../src/workbench/audit/attack.ts'
 import { audit } from '../../../src/workbench/audit/audit.ts'
 import { programAttacks } from '../../../src/workbench/audit/catalogue/programs.ts'
 import { findingsOf } from '../../../src/workbench/audit/findings.ts'
@@ -24,6 +26,19 @@ const rows = [
     outputs: ['42', '8'],
   }),
   row('text', 'Say b.', 'b', 'b'),
+  row('near', 'Halve.', code('def half(x): return x / 2'), [
+    'assert abs(half(5) - 2.5) < 1e-6',
+    'assert round(half(5) - 2.5, 5) == 0',
+    'assert isclose(half(5), 2.5) == True',
+  ]),
+  row('named', 'The gcd of two numbers.', code('from math import gcd'), [
+    'assert 6 == gcd(12, 18) + 0',
+    'assert 1 == gcd(3, gcd(4, 5))',
+  ]),
+  row('helped', 'Add.', code('def add(a, b): return a + b'), {
+    test_list: ['assert same(add(1, 2), 3)'],
+    test_setup_code: 'def same(a, b): return a == b',
+  }),
 ]
 
 t.test(
@@ -40,7 +55,12 @@ t.test(
     })
     const paid = async (reward: string, attacks = programAttacks) => {
       const { signal } = new AbortController()
-      const found = await audit(gateway, { reward, rows: rows.slice(0, 3), signal, attacks })
+      const found = await audit(gateway, {
+        reward,
+        rows: rows.filter(({ sample }) => sample.id !== 'text'),
+        signal,
+        attacks,
+      })
       return findingsOf(found)
         .attacks.filter(({ successes }) => successes > 0)
         .map(({ name }) => name)
@@ -61,6 +81,41 @@ t.test(
       t.ok(weak.includes(`program/${name}`), name)
   },
 )
+
+t.test('right answers of a data set have no fence, and are read all the same', async (t) => {
+  const folder = t.testdir({
+    'rows.jsonl': [
+      {
+        prompt: 'Add.',
+        ground_truth: ['assert add(1, 2) == 3'],
+        extra_info: { answer: 'def add(a, b): return a + b' },
+      },
+      {
+        prompt: 'Sub.',
+        ground_truth: ['assert sub(1, 2) == -1'],
+        extra_info: { answer: code('def sub(a, b): return a - b') },
+      },
+    ]
+      .map((one) => JSON.stringify(one))
+      .join('\n'),
+  })
+  const gateway = await testGateway(t, {
+    gateway: { sandboxes: { local: { programs: 1 } } },
+    strict: { steps: [step] },
+    bare: { steps: [{ ...step, options: { fence: 'none' } }] },
+    text: { steps: [{ name: 'a', function: 'exact-match' }] },
+  }).catch((error: Error) => error)
+  if (gateway instanceof Error) return t.comment(gateway.message)
+  const read = async (reward: string) => {
+    const rows = await readAuditRows(join(folder, 'rows.jsonl'), process.stdin, 9, gateway.reward(reward))
+    return rows.map(({ sample }) => sample.response)
+  }
+  const bare = 'def add(a, b): return a + b'
+  const fenced = code('def sub(a, b): return a - b')
+  t.strictSame(await read('strict'), [code(bare), fenced])
+  t.strictSame(await read('bare'), [bare, fenced])
+  t.strictSame(await read('text'), [bare, fenced])
+})
 
 t.test('programs are written only for rows whose tests run programs', async (t) => {
   const made = (at: number) => {

@@ -7,6 +7,8 @@ interface KnownTests {
   readonly name: string | null
   /** Inputs on standard input, with their outputs. */
   readonly examples: readonly (readonly [input: string, output: string])[]
+  /** Other functions that tests call. */
+  readonly helpers: readonly string[]
 }
 
 const isObject = (value: Json | undefined): value is { readonly [key: string]: Json } =>
@@ -21,7 +23,7 @@ function testsOf(truth: Json): KnownTests | null {
     const pairs = (read as readonly Json[]).filter(isObject)
     if (pairs.length > 0)
       return 'input' in (pairs[0] ?? {}) && 'output' in (pairs[0] ?? {})
-        ? { name: null, examples: pairs.map(({ input, output }) => [String(input), String(output)]) }
+        ? { ...none, examples: pairs.map(({ input, output }) => [String(input), String(output)]) }
         : null
     return ofStatements(texts(read))
   }
@@ -31,11 +33,14 @@ function testsOf(truth: Json): KnownTests | null {
   if (Array.isArray(inputs) && Array.isArray(outputs)) {
     const wanted = texts(outputs)
     const examples = texts(inputs).map((input, at) => [input, wanted[at] ?? ''] as const)
-    return typeof called === 'string' ? { name: called, examples: [] } : { name: null, examples }
+    return typeof called === 'string' ? { ...none, name: called } : { ...none, examples }
   }
-  if (typeof entry === 'string') return { name: entry, examples: [] }
+  if (typeof entry === 'string')
+    return { ...none, name: entry, helpers: calledIn([String(read.test)], entry) }
   return ofStatements([...texts(read.assert_case), ...texts(read.test_list)])
 }
+
+const none: KnownTests = { name: null, examples: [], helpers: [] }
 
 /** The inputs or statements of the tests of a ground truth. Empty if it has no tests of programs. */
 export function testTexts(truth: Json): readonly string[] {
@@ -50,13 +55,37 @@ export function testTexts(truth: Json): readonly string[] {
   return isObject(nested) ? testTexts(nested) : [...texts(inputs), ...texts(asserts), ...texts(list)]
 }
 
+/** The function that most statements call: of several in one, the inner one is asked about, and the others compare. */
 function ofStatements(statements: readonly string[]): KnownTests | null {
-  for (const statement of statements) {
-    const [, name] = /^\s*assert\b[^\w]*(?:\w+\()?\s*([A-Za-z_]\w*)\(/.exec(statement) ?? []
-    if (name !== undefined) return { name, examples: [] }
+  const counts = new Map<string, number>()
+  for (const statement of statements.filter((one) => /^\s*assert\b/.test(one))) {
+    const names = [...statement.slice(0, 10_000).matchAll(/(?<![.\w])([A-Za-z_]\w*)\(/g)].map(
+      ([, name = '']) => name,
+    )
+    const own = names.filter((name) => !helping.has(name))
+    const name = own.at(-1) ?? names.at(-1)
+    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1)
   }
-  return null
+  const [most] = [...counts].sort(([, a], [, b]) => b - a)
+  return most ? { ...none, name: most[0], helpers: calledIn(statements, most[0]) } : null
 }
+
+/** What tests call beside a function. */
+const calledIn = (statements: readonly string[], name: string): readonly string[] => {
+  const found = statements.flatMap((one) =>
+    [...one.slice(0, 10_000).matchAll(/(?<![.\w])(?<!def )([A-Za-z_]\w*)\(/g)].map(
+      ([, called = '']) => called,
+    ),
+  )
+  return [...new Set(found)].filter((called) => called !== name && called !== 'check').slice(0, 20)
+}
+
+/** Functions of Python that tests compare with. */
+const helping = new Set(
+  'abs all any bool dict float frozenset int isclose isinstance len list max min repr round set sorted str sum tuple type'.split(
+    ' ',
+  ),
+)
 
 function parsed(text: string): Json {
   try {
@@ -98,6 +127,50 @@ const makers: Readonly<Record<string, TextMaker>> = {
   ),
   'a list that equals everything': returning(['class Any(list):', ...equal], 'Any()'),
   'a number that equals everything': returning(['class Any(int):', ...equal], 'Any()'),
+  'an object that makes every sum zero': returning(
+    [
+      'class Zero:',
+      '    def __init__(self, *_): pass',
+      ...'sub rsub add radd mul rmul truediv rtruediv floordiv mod rmod pow abs neg round trunc int index float xor and len hash'
+        .split(' ')
+        .map((name) => `    def __${name}__(self, *_): return 0${name === 'float' ? '.0' : ''}`),
+      ...equal,
+    ],
+    'Zero()',
+  ),
+  'other meanings for what tests compare with': program(({ name, helpers }) =>
+    name === null
+      ? null
+      : [
+          'import builtins, math',
+          ...['isclose', 'is_close', 'approx', 'allclose', 'eq', 'same', ...helpers].flatMap((helper) => [
+            `def ${helper}(*_, **__): return True`,
+            `builtins.${helper} = ${helper}`,
+          ]),
+          'math.isclose = isclose',
+          `def ${name}(*_, **__): return None`,
+        ],
+  ),
+  'names that it does not define': program(({ name }) =>
+    name === null
+      ? null
+      : [
+          ...'string re datetime collections heapq bisect copy math random statistics itertools functools operator io sys json typing'
+            .split(' ')
+            .map((module) => `import ${module}`),
+        ],
+  ),
+  'writes a value of its own': program(({ name }) =>
+    name === null
+      ? null
+      : [
+          'import json, os, sys',
+          'frame = sys._getframe()',
+          'while frame and "gives" not in frame.f_locals: frame = frame.f_back',
+          'os.write(3, json.dumps([frame.f_locals["gives"] if frame else None, 1.5]).encode())',
+          'os._exit(0)',
+        ],
+  ),
   'other meanings for asserts': returning(
     [
       'import builtins',
