@@ -16,6 +16,7 @@ export const followedPages: readonly string[] = [
   'recipes/add-a-judge',
   'recipes/add-a-rule',
   'recipes/add-a-trainer',
+  'recipes/code',
   'recipes/countdown',
   'recipes/decisions',
   'recipes/geo3k-vlm',
