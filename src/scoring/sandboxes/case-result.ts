@@ -57,9 +57,11 @@ export async function resultOf(
     wallSeconds: wall ?? null,
   })
   const ended = answer.ended === 'unknown' ? 'exit' : answer.ended
-  if (ended !== 'ok') return told(ended, false)
   // An exit code proves nothing: a program can end before the case has run.
-  if (input.gives !== undefined && value === undefined) return told(ended, false)
+  if (ended !== 'ok' || (input.gives !== undefined && value === undefined)) {
+    await checkTest(expected, comparison)
+    return told(ended, false)
+  }
   // It may have written the value itself.
   if (value !== undefined && !isWritten(value)) return told('tampered', false)
   const wanted = isEvaluated(expected) ? comparison.wanted.get(expected.python) : undefined
@@ -76,6 +78,14 @@ export async function resultOf(
   } catch {
     return told('tampered', false)
   }
+}
+
+/** Rejects with NoExpectedValue if the test's own code raises: then the program has not failed. */
+async function checkTest(expected: Expected | undefined, { setup, ask }: Comparison): Promise<void> {
+  if (expected === undefined || !('holds' in expected)) return
+  if (setup === '' && expected.python === undefined) return
+  const { ended } = await ask({ ...expected, holds: 'True', on: null, setup, gives: randomUUID() })
+  if (ended === 'unknown') throw new NoExpectedValue()
 }
 
 /** What Python has to compare. null: the gateway does it. */

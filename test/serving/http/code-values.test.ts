@@ -284,7 +284,19 @@ t.test("MBPP: the test's own code runs where it can", { skip }, (t) =>
       withSetup('assert same(add(1, 2), 3)', 'def same(a, b): return a == b'),
       0,
     ],
-    ['it is broken', plus, withSetup('assert add(1, 2) == K', 'K = 1 / 0'), 0],
+    ['it is broken', plus, withSetup('assert add(1, 2) == K', 'K = 1 / 0'), 'bad_sample'],
+    [
+      'what it expects is broken, and the program is too',
+      code('def add(a, b): return 1 / 0'),
+      withSetup('assert add(1, 2) == K[7]', 'K = [3]'),
+      'bad_sample',
+    ],
+    [
+      'the program breaks what is not broken',
+      code('K = None\ndef add(a, b): return K[0]'),
+      withSetup('assert add(1, 2) == K[0]', 'K = [3]'),
+      0,
+    ],
   ]),
 )
 
