@@ -655,7 +655,7 @@ there, here = os.pipe()
 write = ctypes.CDLL(None).write
 write.argtypes, write.restype = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t], ctypes.c_ssize_t
 found = 0
-for start in sorted({id(one) >> 20 for one in gc.get_objects()}):
+for start in sorted({id(one) >> 20 for one in [given, *gc.get_objects()]}):
   for page in range(start << 20, start + 1 << 20, 4096):
     count = write(here, page, 4096)
     text = os.read(there, count) if count > 0 else b""
