@@ -6,9 +6,10 @@
  *     {"bytes": "00ff"}  {"bytearray": "00ff"}  {"complex": ["1.0", "-2.0"]}  {"decimal": "1.50"}  {"fraction": [1, 2]}
  *     {"range": [0, 3, 1]}  {"deque": [1]}  {"keys": [1]}  {"values": [1]}  {"items": [{"tuple": [1, 2]}]}  {"iterator": [1]}
  *     {"date": [2026, 11, 28]}  {"time": [h, m, s, us]}  {"datetime": [y, m, d, h, m, s, us]}  {"timedelta": [days, s, us]}
+ *     {"counter": [["key", 1]]}  {"ordered": [["key", 1]]}
  *
- * with {"endless": [1]} for the first items of an iterator that has many. An object of another class is {"other": "Node", "truth": true}, without
- * `truth` if only the program could tell it.
+ * with {"endless": [1]} for the first items of an iterator that has many. Iterators, counters and ordered dicts are written for `holds` only. An object of
+ * another class is {"other": "Node", "truth": true}, without `truth` if only the program could tell it.
  */
 
 import type { Json } from '../../core/sample/sample.ts'
@@ -53,6 +54,7 @@ const holders: ReadonlySet<string> = new Set([
   'iterator',
   'endless',
 ])
+const dicts: ReadonlySet<string> = new Set(['dict', 'counter', 'ordered'])
 const hashed: ReadonlySet<string> = new Set(['set', 'frozenset', 'keys'])
 
 /** Levels of Python's values that case_value.py writes at most. */
@@ -76,7 +78,7 @@ function isWrittenAt(value: unknown, levels: number): boolean {
     )
   if (others.length > 0) return false
   if (Object.hasOwn(leaves, name)) return leaves[name]?.(content) ?? false
-  if (name === 'dict')
+  if (dicts.has(name))
     return (
       Array.isArray(content) &&
       content.every((pair) => Array.isArray(pair) && pair.length === 2 && each(pair) && isHashable(pair[0]))
@@ -89,7 +91,7 @@ function isWrittenAt(value: unknown, levels: number): boolean {
   )
 }
 
-const unhashable = ['dict', 'set', 'bytearray', 'deque', 'keys', 'items']
+const unhashable = [...dicts, 'set', 'bytearray', 'deque', 'keys', 'items']
 
 /** Whether Python finds it in a set or as a key of a dict. At most as deep as the value. */
 function isHashable(value: unknown): boolean {

@@ -62,6 +62,9 @@ const malformed = [
   '{"dict": [[1]]}',
   '{"dict": [[[1], 2]]}',
   '{"dict": {"a": 1}}',
+  '{"counter": [1]}',
+  '{"ordered": [[[1], 2]]}',
+  '{"set": [{"counter": []}]}',
   '{"bytes": "0"}',
   '{"bytes": "xx"}',
   '{"complex": ["1.0"]}',
@@ -123,6 +126,7 @@ const told: readonly (readonly [string, unknown])[] = [
   ['"é"', 'é'],
   ['[1, [2.5]]', [1, [2.5]]],
   ['(1, 2.5)', { tuple: [1, 2.5] }],
+  ['__import__("collections").Counter("a")', { dict: [['a', 1]] }],
   [
     '{"a": (1,), 2: None}',
     {

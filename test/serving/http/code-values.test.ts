@@ -186,6 +186,12 @@ def f(k): return [b"ab", 1 + 2j, Fraction(1, 2), Decimal("0.50"), deque([1]), ra
 def g(n):
     yield from range(n)`
 
+const dicts = `from collections import Counter, OrderedDict
+def f(k):
+    ordered = OrderedDict(a=1, b=2)
+    ordered.move_to_end("a")
+    return [Counter("aab"), ordered][k]`
+
 t.test('no kind of value makes a row unusable', { skip }, (t) =>
   check(t, [
     [
@@ -245,6 +251,22 @@ t.test('no kind of value makes a row unusable', { skip }, (t) =>
       1,
       weak,
     ],
+    [
+      'dicts that know more than a dict',
+      code(dicts),
+      [
+        'assert f(0)["z"] == 0',
+        'assert f(0) == {"a": 2, "b": 1}',
+        'assert f(0) - Counter("a") == Counter("ab")',
+        'assert list(f(1)) == ["b", "a"]',
+        'assert f(1) == OrderedDict([("b", 2), ("a", 1)])',
+        'assert f(1).popitem(last=False) == ("b", 2)',
+      ],
+      1,
+    ],
+    ...['f(0)["z"] == 1', 'f(1) == OrderedDict([("a", 1), ("b", 2)])', 'list(f(1)) == ["a", "b"]'].map(
+      (text): Scored => [text, code(dicts), [`assert ${text}`], 0],
+    ),
     [
       'a function that is named as a built-in one',
       code('def sum(a, b): return a + b'),
