@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { RolloutQueue } from '../queue/queue.ts'
-import type { ReadFinal, ReadPartial } from '../queue/run-store.ts'
+import type { ReadFinal, ReadPartial } from '../queue/run-reader.ts'
 import { ErrorWithFields } from './errors.ts'
 
 /** Characters of results that are read at once; one may be longer. */
@@ -150,9 +150,9 @@ export class FinalReader {
     const store = this.#queue.runs.get(this.#run)
     if (!store) return null
     let { final, partial } = after
-    const partials = partial === null ? [] : await store.partialsAfter(partial, count, chars)
+    const partials = partial === null ? [] : await store.reader.partialsAfter(partial, count, chars)
     const finals =
-      partials.length < count ? await store.finalsAfter(final, count - partials.length, chars) : []
+      partials.length < count ? await store.reader.finalsAfter(final, count - partials.length, chars) : []
     if (partials.length === 0 && finals.length === 0) return null
     if (partial !== null) partial = partials.at(-1)?.number ?? partial
     final = finals.at(-1)?.seq ?? final

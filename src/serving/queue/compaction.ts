@@ -4,7 +4,8 @@
  */
 import { eachInSlices } from '../../core/slices.ts'
 import type { CommitLog } from './commit-log.ts'
-import type { AnswerHead, PartialHead, Pending, RunState } from './run-state.ts'
+import type { AnswerHead, PartialHead } from './records.ts'
+import type { Pending, RunState } from './run-state.ts'
 import type { SegmentFiles } from './segment-files.ts'
 
 /**

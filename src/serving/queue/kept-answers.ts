@@ -15,7 +15,7 @@ export async function keptAnswers(
   const known = new Map<string, string>()
   for (const pending of members)
     if (pending.answers.size > 0)
-      for (const [key, answer] of await store.answersOf(pending)) known.set(key, answer)
+      for (const [key, answer] of await store.reader.answersOf(pending)) known.set(key, answer)
   // Two steps may ask the same question: each has its own answer.
   const taken = new Map<string, number>()
   const added = new Map<string, number>()

@@ -14,8 +14,10 @@ import { syncFolder } from './commit-log.ts'
 import { EventRate } from './event-rate.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
 import { OpenFiles } from './open-files.ts'
+import { RecentFinals } from './recent-finals.ts'
 import { Room } from './room.ts'
-import { hasSeen, type Pending } from './run-state.ts'
+import type { ReadFinal } from './run-reader.ts'
+import type { Pending } from './run-state.ts'
 import { type Accepted, RunStore, type StoreOptions, type Submission } from './run-store.ts'
 import { Scheduler } from './scheduler.ts'
 import { cancelled, unscored } from './unscored.ts'
@@ -98,6 +100,7 @@ export class RolloutQueue {
   #hasLost = false
   readonly #rate: EventRate
   readonly #files = new OpenFiles()
+  readonly #recent = new RecentFinals<ReadFinal>()
   readonly #whenCreated = new Set<() => void>()
   /** Runs whose folders are being removed. */
   readonly #removing = new Map<string, Promise<void>>()
@@ -176,23 +179,20 @@ export class RolloutQueue {
    */
   async submit(run: string, submission: Submission): Promise<Accepted> {
     this.#check(submission)
-    const known = this.#runs.get(run)?.state.rollouts.get(submission.uid)
+    const { reward, body } = submission
     // The same bytes again cost nothing. A newer attempt costs its bytes, and a place if the older one has its final.
-    const isAgain = known !== undefined && hasSeen(known, submission.digest)
-    const leave = isAgain
-      ? () => {}
-      : this.room.enter(submission.reward, submission.body.length, known?.pending ?? null)
+    const enter = (before: Pending | null) => this.room.enter(reward, body.length, before)
     let accepted: Accepted
     let store: RunStore
     try {
+      // A rollout without room begins no run.
+      if (!this.#runs.has(run)) enter(null)()
       store = await this.#storeOf(run)
       // It was removed a moment ago.
       while (store.isClosed && !this.stopping.aborted) store = await this.#storeOf(run)
-      accepted = await store.submit(submission)
+      accepted = await store.submit(submission, enter)
     } catch (error) {
       throw error instanceof GatewayError ? error : diskFailed(error)
-    } finally {
-      leave()
     }
     const { isNew, pending, before } = accepted
     if (before) this.scheduler.drop(before, true)
@@ -205,7 +205,7 @@ export class RolloutQueue {
     const store = this.#runs.get(run)
     if (!store) return 0
     const { state } = store
-    const named = state.rollouts.get(uid ?? '')?.pending
+    const named = state.pendingOf(uid ?? '')
     const candidates = uid === undefined ? [...state.pending] : named ? [named] : []
     const matches = ({ isOver, head }: Pending): boolean =>
       !isOver &&
@@ -310,6 +310,7 @@ export class RolloutQueue {
       keepMs: keep_s * 1000,
       room: this.room,
       files: this.#files,
+      recent: this.#recent,
       committed: (error, bytes, ms) => {
         const isFailing = error !== null
         if (isFailing !== this.#isFailing) events?.disk?.(isFailing ? reasonOf(error) : null)

@@ -15,8 +15,8 @@ import {
   format,
   type OpenHead,
   type PartialHead,
-  RunState,
-} from './run-state.ts'
+} from './records.ts'
+import { RunState } from './run-state.ts'
 
 /** A place in a log that cannot be read. */
 export interface LogDamage {

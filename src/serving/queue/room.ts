@@ -2,7 +2,8 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { GatewaySettings } from '../../scoring/plan/gateway-config.ts'
 import type { EventRate } from './event-rate.ts'
-import type { AcceptHead, Pending } from './run-state.ts'
+import type { AcceptHead } from './records.ts'
+import type { Pending } from './run-state.ts'
 
 /** What a client may still send. */
 export interface Credits {

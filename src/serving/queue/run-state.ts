@@ -1,88 +1,11 @@
 /**
- * What a run's log says, in memory: rollouts by uid, finals by their number. The same methods apply the records that are read at
- * the start and those that were just written, so both always agree.
+ * What a run's log says, in memory: uids with what they wait for, finals by their number. The same methods apply the records that are
+ * read at the start and those that were just written, so both always agree.
  */
 import type { Place } from './commit-log.ts'
+import { type Final, FinalIndex } from './final-index.ts'
 import { LivePartials } from './live-partials.ts'
-
-/** The version of the format. A log of another version is refused. */
-export const format = 1
-
-/** First record of each file. `id` is drawn when the run is created and is part of every cursor. */
-export interface OpenHead {
-  readonly k: 'open'
-  readonly format: number
-  readonly run: string
-  readonly id: string
-  /** The number of the next final when the file was begun. */
-  readonly seq: number
-  /** The number of the next early result then; absent in files of earlier versions. */
-  readonly partial?: number
-}
-
-/** A rollout that was accepted. Its body is the JSON that the trainer sent. Times are milliseconds of Unix time. */
-export interface AcceptHead {
-  readonly k: 'accept'
-  readonly uid: string
-  readonly attempt: number
-  readonly digest: string
-  /** Earlier attempts that are remembered. */
-  readonly older: readonly OlderAttempt[]
-  readonly at: number
-  readonly deadline: number
-  readonly reward: string
-  readonly priority: number
-  readonly step?: number | undefined
-  /** The sample's group, and how many answers it has. */
-  readonly group?: string | undefined
-  readonly size?: number | undefined
-  /** The policy's version that wrote the first token. */
-  readonly policy?: number | string | undefined
-  /** It asked for an early result. */
-  readonly partial?: true | undefined
-}
-
-export interface OlderAttempt {
-  readonly attempt: number
-  readonly digest: string
-}
-
-/** A judge's answer that a rollout without its final has received. Its body is JSON. */
-export interface AnswerHead {
-  readonly k: 'answer'
-  readonly uid: string
-  readonly attempt: number
-  /** Hash of the question. */
-  readonly key: string
-}
-
-/** The early result of an attempt that asked for it. Its body is the terms of its rules as JSON. */
-export interface PartialHead {
-  readonly k: 'partial'
-  readonly uid: string
-  readonly attempt: number
-  /** The number of the early result in its run, from 1. */
-  readonly number: number
-  readonly at: number
-}
-
-/** The one final of an attempt. Its body is the result as JSON. */
-export interface FinalHead {
-  readonly k: 'final'
-  readonly uid: string
-  readonly attempt: number
-  readonly digest: string
-  readonly older: readonly OlderAttempt[]
-  /** The number of the final in its run, from 1. */
-  readonly seq: number
-  readonly at: number
-  readonly state: FinalState
-}
-
-export type Head = OpenHead | AcceptHead | AnswerHead | PartialHead | FinalHead
-
-/** `damaged`: the rollout's records were damaged on disk, and it was not scored. */
-export type FinalState = 'scored' | 'invalid' | 'cancelled' | 'damaged'
+import type { AcceptHead, AnswerHead, FinalHead, OpenHead, PartialHead } from './records.ts'
 
 /** A rollout without its final. */
 export interface Pending {
@@ -98,40 +21,18 @@ export interface Pending {
   isOver: boolean
 }
 
-/** The newest attempt of a uid. */
-export interface Rollout {
-  readonly uid: string
-  attempt: number
-  digest: string
-  older: readonly OlderAttempt[]
-  pending: Pending | null
-  /** Number of the newest final; 0: none. */
-  seq: number
-}
-
-/** Whether these bytes were an attempt of the rollout before. */
-export const hasSeen = ({ digest, older }: Rollout, sent: string): boolean =>
-  digest === sent || older.some((earlier) => earlier.digest === sent)
-
-/** A final on disk. */
-export interface Final {
-  readonly uid: string
-  readonly attempt: number
-  readonly at: number
-  readonly state: FinalState
-  place: Place
-}
+/** What there is of a uid: its newest attempt, which has no final, or the number of its newest final. */
+type Newest = Pending | number
 
 export class RunState {
   /** Called for each rollout that joins `pending` or leaves it. */
   pendingChanged: (head: AcceptHead, sign: 1 | -1) => void = () => {}
-  readonly rollouts = new Map<string, Rollout>()
+  /** Only this is kept of a rollout that has its final. */
+  readonly #newest = new Map<string, Newest>()
   /** Rollouts without a final. */
   readonly pending = new Set<Pending>()
   /** Training step -> how many of `pending` are of it. null: those that name none. */
   readonly steps = new Map<number | null, number>()
-  /** Bytes of the bodies of `pending`. */
-  pendingBytes = 0
   /** Segment -> bytes of records that still count. */
   readonly live = new Map<number, number>()
   /** The number of the last final; 0: there was none. */
@@ -141,7 +42,7 @@ export class RunState {
   /** The number of the last early result; 0: there was none. */
   lastPartial = 0
   readonly partials = new LivePartials<Pending>()
-  readonly #finals = new Map<number, Final>()
+  readonly #finals = new FinalIndex()
   /** What was read before the copy of its rollout, by uid. */
   readonly #early = new Map<string, { readonly head: AnswerHead | PartialHead; readonly place: Place }[]>()
 
@@ -152,49 +53,50 @@ export class RunState {
 
   /** Call once all records were read: finals before the first one on disk have expired. */
   settle(): void {
-    let first = this.last + 1
-    for (const seq of this.#finals.keys()) first = Math.min(first, seq)
-    this.expired = first - 1
+    this.expired = (this.#finals.first ?? this.last + 1) - 1
     this.#early.clear()
   }
 
-  /** What to answer to bytes that were sent before; null if they are new. */
-  sentBefore(
-    { attempt, digest, older, pending, seq }: Rollout,
-    sent: string,
-  ): {
-    readonly attempt: number
-    readonly state: 'accepted' | FinalState | 'replaced'
-    readonly pending: Pending | null
-  } | null {
-    if (digest === sent) {
-      const state = pending ? 'accepted' : (this.final(seq)?.state ?? 'damaged')
-      return { attempt, state, pending }
-    }
-    const one = older.findLast((earlier) => earlier.digest === sent)
-    return one ? { attempt: one.attempt, state: 'replaced', pending: null } : null
+  /** How many uids are known. */
+  get size(): number {
+    return this.#newest.size
+  }
+
+  get uids(): Iterable<string> {
+    return this.#newest.keys()
+  }
+
+  /** undefined: nothing is known of this uid. */
+  newestOf(uid: string): Newest | undefined {
+    return this.#newest.get(uid)
+  }
+
+  /** The uid's newest attempt if that has no final; undefined otherwise. */
+  pendingOf(uid: string): Pending | undefined {
+    const newest = this.#newest.get(uid)
+    return typeof newest === 'object' ? newest : undefined
+  }
+
+  /** The number of the uid's newest attempt; 0: nothing is known of it. */
+  attemptOf(uid: string): number {
+    const newest = this.#newest.get(uid) ?? 0
+    return typeof newest === 'object' ? newest.head.attempt : this.#finals.attemptOf(newest)
   }
 
   /** Returns the attempt that this one replaces, if that has no final yet. */
   accepted(head: AcceptHead, place: Place, bodyBytes: number, damage: string | null = null): Pending | null {
-    const { uid, attempt, digest, older } = head
-    let rollout = this.rollouts.get(uid)
-    if (rollout && (rollout.attempt > attempt || (rollout.attempt === attempt && !rollout.pending)))
-      return null
-    const before = rollout?.pending ?? null
-    const isCopy = rollout?.attempt === attempt && before !== null
+    const { uid, attempt } = head
+    const before = this.pendingOf(uid) ?? null
+    const newest = this.attemptOf(uid)
+    if (newest > attempt || (newest === attempt && !before)) return null
+    const isCopy = newest === attempt && before !== null
     if (before) this.#forget(before)
-    if (!rollout) {
-      rollout = { uid, attempt, digest, older, pending: null, seq: 0 }
-      this.rollouts.set(uid, rollout)
-    }
     const answers = isCopy ? before.answers : new Map<string, Place>()
     const partial = isCopy ? before.partial : null
     const pending: Pending = { head, place, bodyBytes, answers, partial, damage, isOver: false }
-    Object.assign(rollout, { attempt, digest, older, pending })
+    this.#newest.set(uid, pending)
     this.pending.add(pending)
     this.#changed(head, 1)
-    this.pendingBytes += bodyBytes
     this.#count(place, 1)
     for (const one of answers.values()) this.#count(one, 1)
     if (partial) {
@@ -237,27 +139,23 @@ export class RunState {
   /** The rollout that a record belongs to, if it has no final yet. */
   #pendingOf(head: AnswerHead | PartialHead, place: Place): Pending | null {
     const { uid, attempt } = head
-    const rollout = this.rollouts.get(uid)
-    if (!rollout) this.#early.set(uid, [...(this.#early.get(uid) ?? []), { head, place }])
-    const pending = rollout?.pending
+    if (!this.#newest.has(uid)) this.#early.set(uid, [...(this.#early.get(uid) ?? []), { head, place }])
+    const pending = this.pendingOf(uid)
     return pending?.head.attempt === attempt ? pending : null
   }
 
-  finished({ uid, attempt, digest, older, seq, at, state }: FinalHead, place: Place): void {
+  finished({ uid, attempt, seq, at, state }: FinalHead, place: Place): void {
     const before = this.#finals.get(seq)
     if (before) this.#count(before.place, -1)
     this.#finals.set(seq, { uid, attempt, at, state, place })
     this.last = Math.max(this.last, seq)
     this.#count(place, 1)
-    const rollout = this.rollouts.get(uid)
-    if (!rollout) {
-      this.rollouts.set(uid, { uid, attempt, digest, older, pending: null, seq })
-      return
+    const newest = this.#newest.get(uid) ?? 0
+    if (typeof newest === 'number') this.#newest.set(uid, Math.max(newest, seq))
+    else if (newest.head.attempt <= attempt) {
+      this.#forget(newest)
+      this.#newest.set(uid, seq)
     }
-    rollout.seq = Math.max(rollout.seq, seq)
-    if (rollout.attempt > attempt) return
-    if (rollout.pending) this.#forget(rollout.pending)
-    Object.assign(rollout, { attempt, digest, older, pending: null })
   }
 
   /** A final was copied to another file. */
@@ -265,7 +163,7 @@ export class RunState {
     const final = this.#finals.get(seq)
     if (!final) return
     this.#count(final.place, -1)
-    final.place = place
+    this.#finals.set(seq, { ...final, place })
     this.#count(place, 1)
   }
 
@@ -291,10 +189,9 @@ export class RunState {
       if (final) {
         if (final.at >= before) return
         this.#count(final.place, -1)
-        const rollout = this.rollouts.get(final.uid)
-        if (rollout?.seq === seq && !rollout.pending) this.rollouts.delete(final.uid)
-        this.#finals.delete(seq)
+        if (this.#newest.get(final.uid) === seq) this.#newest.delete(final.uid)
       }
+      this.#finals.delete(seq)
       this.expired = seq
     }
   }
@@ -309,7 +206,6 @@ export class RunState {
 
   #forget(pending: Pending): void {
     if (this.pending.delete(pending)) this.#changed(pending.head, -1)
-    this.pendingBytes -= pending.bodyBytes
     this.#count(pending.place, -1)
     if (pending.partial) this.#count(pending.partial.place, -1)
     this.partials.delete(pending)

@@ -6,12 +6,11 @@ import { randomBytes } from 'node:crypto'
 import type { open } from 'node:fs/promises'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { CommitLog, type Place, segmentName } from './commit-log.ts'
+import { CommitLog, type Place } from './commit-log.ts'
 import { Compaction } from './compaction.ts'
 import { EventRate } from './event-rate.ts'
 import type { OpenFiles } from './open-files.ts'
-import { type LogDamage, recoverRun } from './recover.ts'
-import type { Room } from './room.ts'
+import { RecentFinals } from './recent-finals.ts'
 import {
   type AcceptHead,
   type AnswerHead,
@@ -19,9 +18,11 @@ import {
   type FinalState,
   format,
   type PartialHead,
-  type Pending,
-  RunState,
-} from './run-state.ts'
+} from './records.ts'
+import { type LogDamage, recoverRun } from './recover.ts'
+import type { Room } from './room.ts'
+import { type ReadFinal, RunReader, type Sent } from './run-reader.ts'
+import { type Pending, RunState } from './run-state.ts'
 import { SegmentFiles } from './segment-files.ts'
 
 /** Settings of a run's store, and the parts that tests replace. */
@@ -38,6 +39,8 @@ export interface StoreOptions {
   readonly room?: Pick<Room, 'pendingChanged' | 'bytesChanged'> | undefined
   /** Bounds the files that all stores hold open; absent: nobody does. */
   readonly files?: OpenFiles
+  /** The newest finals of all stores; absent: the store keeps its own. */
+  readonly recent?: RecentFinals<ReadFinal>
   readonly openFile?: typeof open
 }
 
@@ -61,25 +64,10 @@ export interface Accepted {
   readonly before: Pending | null
 }
 
-/** A final as it is read. `result` is null if its record is damaged. */
-export interface ReadFinal {
-  readonly seq: number
-  readonly uid: string
-  readonly attempt: number
-  readonly at: number
-  readonly state: FinalState
-  readonly result: string | null
-}
-
-/** An early result as it is read. `terms`: JSON. */
-export interface ReadPartial extends Pick<PartialHead, 'number' | 'uid' | 'attempt' | 'at'> {
-  readonly terms: string
-}
+type Enter = (before: Pending | null) => () => void
 
 /** Attempts of a uid that are remembered beside the newest. */
 const mostOlder = 16
-/** Characters of finals that readers get without reading the disk. */
-const recentChars = 8 * 1024 * 1024
 
 export class RunStore {
   readonly run: string
@@ -87,14 +75,13 @@ export class RunStore {
   readonly state: RunState
   readonly damage: readonly LogDamage[]
   readonly tornBytes: number
+  readonly reader: RunReader
   /** Rollouts that were accepted, and finals. */
   readonly accepted: EventRate
   readonly finished: EventRate
   readonly #options: StoreOptions
   readonly #log: CommitLog
   readonly #committing = new Map<string, Promise<unknown>>()
-  readonly #recent = new Map<number, ReadFinal>()
-  #recentChars = 0
   readonly #files: SegmentFiles
   readonly #waiting = new Set<() => void>()
   /** The number of the last final that was handed to the log. */
@@ -119,6 +106,7 @@ export class RunStore {
     this.tornBytes = tornBytes
     this.#options = options
     this.#files = new SegmentFiles(folder, options.files)
+    this.reader = new RunReader({ state, files: this.#files, recent: options.recent ?? new RecentFinals() })
     this.#given = state.last
     this.#givenPartials = state.lastPartial
     const { clock, commitMs, segmentBytes, committed, room, files, openFile } = options
@@ -173,8 +161,8 @@ export class RunStore {
 
   /** Nothing of the run is kept any more, and nothing is being written. */
   get isEmpty(): boolean {
-    const { rollouts, last, expired } = this.state
-    return rollouts.size === 0 && last === expired && this.#committing.size === 0
+    const { size, last, expired } = this.state
+    return size === 0 && last === expired && this.#committing.size === 0
   }
 
   /** The number of the last final that is on disk. */
@@ -183,14 +171,15 @@ export class RunStore {
   }
 
   /**
-   * The same bytes again change nothing; other bytes are a newer attempt. Rejects with RG_ATTEMPT_CONFLICT if the number of the attempt is not new,
-   * and with the error of the disk.
+   * The same bytes again change nothing; other bytes are a newer attempt. `enter` takes the room of a new attempt, beside the one without a final
+   * that it replaces, and returns what gives it back; it may throw. Rejects with that error, with RG_ATTEMPT_CONFLICT if the number of the
+   * attempt is not new, and with the error of the disk.
    */
-  async submit(submission: Submission): Promise<Accepted> {
+  async submit(submission: Submission, enter: Enter = () => () => {}): Promise<Accepted> {
     const { uid } = submission
     // Submissions of one uid take turns, so that the same bytes twice at once are accepted once.
     const before = this.#committing.get(uid)
-    const own = (before ?? Promise.resolve()).catch(() => {}).then(() => this.#submit(submission))
+    const own = (before ?? Promise.resolve()).catch(() => {}).then(() => this.#submit(submission, enter))
     this.#committing.set(uid, own)
     try {
       return await own
@@ -199,9 +188,9 @@ export class RunStore {
     }
   }
 
-  async #submit({ body, attempt: given, ...head }: Submission): Promise<Accepted> {
-    const known = this.state.rollouts.get(head.uid)
-    const again = known && this.state.sentBefore(known, head.digest)
+  async #submit({ body, attempt: given, ...head }: Submission, enter: Enter): Promise<Accepted> {
+    const known = await this.reader.sentOf(head.uid)
+    const again = known && this.#sentBefore(head.uid, known, head.digest)
     if (again) return { ...again, isNew: false, before: null }
     const newest = known?.attempt ?? 0
     if (given !== undefined && given <= newest)
@@ -211,13 +200,34 @@ export class RunStore {
       )
     const attempt = given ?? newest + 1
     const older = known ? [...known.older, { attempt: newest, digest: known.digest }].slice(-mostOlder) : []
-    const accept: AcceptHead = { k: 'accept', ...head, attempt, older, at: this.#options.wallClock() }
-    const place = (await this.#log.add({ ...accept }, body)) as Place
-    this.accepted.count()
-    const before = this.state.accepted(accept, place, body.length)
-    if (before) before.isOver = true
-    const pending = this.state.rollouts.get(head.uid)?.pending ?? null
-    return { attempt, state: 'accepted', isNew: true, pending, before }
+    const before = this.state.pendingOf(head.uid) ?? null
+    const leave = enter(before)
+    try {
+      const accept: AcceptHead = { k: 'accept', ...head, attempt, older, at: this.#options.wallClock() }
+      const place = (await this.#log.add({ ...accept }, body)) as Place
+      this.accepted.count()
+      const before = this.state.accepted(accept, place, body.length)
+      if (before) before.isOver = true
+      const pending = this.state.pendingOf(head.uid) ?? null
+      return { attempt, state: 'accepted', isNew: true, pending, before }
+    } finally {
+      leave()
+    }
+  }
+
+  /** What to answer to bytes that were sent before; null if they are new. */
+  #sentBefore(
+    uid: string,
+    { attempt, digest, older }: Sent,
+    sent: string,
+  ): Pick<Accepted, 'attempt' | 'state' | 'pending'> | null {
+    if (digest === sent) {
+      const newest = this.state.newestOf(uid)
+      if (typeof newest === 'object') return { attempt, state: 'accepted', pending: newest }
+      return { attempt, state: this.state.final(newest ?? 0)?.state ?? 'damaged', pending: null }
+    }
+    const one = older.findLast((earlier) => earlier.digest === sent)
+    return one ? { attempt: one.attempt, state: 'replaced', pending: null } : null
   }
 
   /** Gives a rollout its final. Resolves once that is on disk; tries again until it is. Does nothing if it has one. */
@@ -232,7 +242,7 @@ export class RunStore {
     const place = (await this.#log.add({ ...head }, Buffer.from(result), { isKept: true })) as Place
     this.finished.count()
     this.state.finished(head, place)
-    this.#remember({ seq, uid, attempt, at, state, result })
+    this.reader.remember({ seq, uid, attempt, at, state, result })
     for (const wake of [...this.#waiting]) wake()
   }
 
@@ -266,55 +276,6 @@ export class RunStore {
     }
   }
 
-  /** Early results behind this number, in order, of rollouts that have no final: at most `count`, and about `chars` characters. */
-  async partialsAfter(after: number, count: number, chars: number): Promise<readonly ReadPartial[]> {
-    const found: ReadPartial[] = []
-    let taken = 0
-    for (const pending of this.state.partials.after(after, count)) {
-      const { head, partial } = pending
-      if (!partial || taken >= chars) break
-      const body = await this.#bodyOf(partial).catch(() => null)
-      if (body === null) {
-        // Damaged, or gone with its final meanwhile: nobody looks for it again.
-        this.state.partials.delete(pending)
-        continue
-      }
-      const { uid, attempt } = head
-      found.push({ number: partial.number, uid, attempt, at: partial.at, terms: body.toString() })
-      taken += body.length
-    }
-    return found
-  }
-
-  /** What the trainer sent. Throws if it is damaged. */
-  async bodyOf(pending: Pending): Promise<Buffer> {
-    const { place } = pending
-    const body = await this.#bodyOf(pending)
-    if (body === null)
-      throw new Error(`the record at offset ${place.at} of ${segmentName(place.segment)} is damaged`)
-    return body
-  }
-
-  /** The answers that a rollout has received, by key; without damaged ones. */
-  async answersOf({ answers }: Pending): Promise<ReadonlyMap<string, string>> {
-    const read = await Promise.all(
-      [...answers].map(async ([key, place]) => [key, await this.#files.body(place)] as const),
-    )
-    return new Map(read.flatMap(([key, body]) => (body === null ? [] : [[key, body.toString()]])))
-  }
-
-  /** Finals behind this number, in order: at most `count`, and about `chars` characters. */
-  async finalsAfter(after: number, count: number, chars: number): Promise<readonly ReadFinal[]> {
-    const found: ReadFinal[] = []
-    let taken = 0
-    for (let seq = after + 1; seq <= this.last && found.length < count && taken < chars; seq += 1) {
-      const final = this.#recent.get(seq) ?? (await this.#finalAt(seq))
-      taken += final.result?.length ?? 0
-      found.push(final)
-    }
-    return found
-  }
-
   /** Calls `wake` after each final. The returned function ends that. */
   onFinal(wake: () => void): () => void {
     this.#waiting.add(wake)
@@ -334,10 +295,7 @@ export class RunStore {
   /** Forgets finals that were kept long enough. */
   expire(): void {
     this.state.expire(this.#options.wallClock() - this.#options.keepMs)
-    for (const seq of this.#recent.keys()) {
-      if (seq > this.state.expired) return
-      this.#drop(seq)
-    }
+    this.reader.forget(this.state.expired)
   }
 
   /** See Compaction. Rejects if the disk does. */
@@ -357,41 +315,7 @@ export class RunStore {
     await this.#log.close()
     await compacted
     await this.#files.closeAll()
+    this.reader.forget(this.state.last)
     for (const wake of [...this.#waiting]) wake()
-  }
-
-  async #finalAt(seq: number): Promise<ReadFinal> {
-    const final = this.state.final(seq)
-    if (!final) return { seq, uid: '', attempt: 0, at: 0, state: 'damaged', result: null }
-    const { uid, attempt, at, state } = final
-    const body = await this.#bodyOf(final)
-    const isWhole = body !== null && state !== 'damaged'
-    return { seq, uid, attempt, at, state: isWhole ? state : 'damaged', result: body?.toString() ?? null }
-  }
-
-  /** The body of a record, which may move to another file meanwhile; null if it is damaged. */
-  async #bodyOf(owner: { readonly place: Place }): Promise<Buffer | null> {
-    for (;;) {
-      const { place } = owner
-      try {
-        return await this.#files.body(place)
-      } catch (error) {
-        if (owner.place === place) throw error
-      }
-    }
-  }
-
-  #remember(final: ReadFinal): void {
-    this.#recent.set(final.seq, final)
-    this.#recentChars += final.result?.length ?? 0
-    for (const seq of this.#recent.keys()) {
-      if (this.#recentChars <= recentChars) return
-      this.#drop(seq)
-    }
-  }
-
-  #drop(seq: number): void {
-    this.#recentChars -= this.#recent.get(seq)?.result?.length ?? 0
-    this.#recent.delete(seq)
   }
 }

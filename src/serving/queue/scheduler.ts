@@ -15,7 +15,8 @@ import { keptAnswers } from './kept-answers.ts'
 import { Pauses } from './pauses.ts'
 import { Plans } from './plans.ts'
 import { ReadyUnits, type Unit } from './ready.ts'
-import type { FinalState, Pending } from './run-state.ts'
+import type { FinalState } from './records.ts'
+import type { Pending } from './run-state.ts'
 import type { RunStore } from './run-store.ts'
 import { damaged, incomplete, tooLate, unscored } from './unscored.ts'
 
@@ -286,7 +287,7 @@ export class Scheduler {
     const { uid } = pending.head
     if (pending.damage === null) {
       try {
-        return await rowOf(uid, this.#held.get(pending) ?? (await store.bodyOf(pending)))
+        return await rowOf(uid, this.#held.get(pending) ?? (await store.reader.bodyOf(pending)))
       } catch (error) {
         pending.damage = error instanceof Error ? error.message : 'its sample cannot be read'
       }

@@ -1,7 +1,6 @@
 import {
   copyFileSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -9,7 +8,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
@@ -18,51 +16,21 @@ import { lockFolder } from '../../../src/serving/queue/folder-lock.ts'
 import { readFrame, scanFrames } from '../../../src/serving/queue/frame.ts'
 import { OpenFiles } from '../../../src/serving/queue/open-files.ts'
 import type { Pending } from '../../../src/serving/queue/run-state.ts'
-import type { ReadFinal, StoreOptions, Submission } from '../../../src/serving/queue/run-store.ts'
-import { RunStore } from '../../../src/serving/queue/run-store.ts'
+import type { RunStore } from '../../../src/serving/queue/run-store.ts'
 import { fakeClock } from '../../support/clock.ts'
+import {
+  allFinals,
+  allPartials,
+  finishAll,
+  newFolder,
+  opened,
+  resultOf,
+  submission,
+} from '../../support/run-store.ts'
 import { seeded } from '../../support/seeded.ts'
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 t.comment(`SEED=${seed}`)
-
-const newFolder = (): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'reward-gateway-queue-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-const options = (more: Partial<StoreOptions> = {}): StoreOptions => ({
-  clock: systemClock,
-  wallClock: () => 1_000_000,
-  commitMs: 0,
-  segmentBytes: 64 * 1024 * 1024,
-  keepMs: 3_600_000,
-  ...more,
-})
-
-const submission = (uid: string, text: string, more: Partial<Submission> = {}): Submission => ({
-  uid,
-  digest: `digest of ${text}`,
-  deadline: 2_000_000,
-  reward: 'r',
-  priority: 0,
-  body: Buffer.from(JSON.stringify({ text })),
-  ...more,
-})
-
-const resultOf = (uid: string, attempt: number): string => JSON.stringify({ uid, attempt })
-
-const allFinals = (store: RunStore): Promise<readonly ReadFinal[]> =>
-  store.finalsAfter(store.state.expired, 1e9, Number.POSITIVE_INFINITY)
-
-const allPartials = async (store: RunStore): Promise<readonly string[]> =>
-  (await store.partialsAfter(0, 1e9, Number.POSITIVE_INFINITY)).map(
-    ({ number, uid, attempt, terms }) => `${number} ${uid} ${attempt} ${terms}`,
-  )
-
-const opened = async (folder: string, more: Partial<StoreOptions> = {}): Promise<RunStore> =>
-  (await RunStore.open(folder, options(more))) ?? RunStore.create(folder, 'run', options(more))
 
 /** Copies of a folder whose only log ends after so many bytes. */
 function cut(folder: string, bytes: number): string {
@@ -70,17 +38,6 @@ function cut(folder: string, bytes: number): string {
   const [name = ''] = readdirSync(folder)
   writeFileSync(join(copy, name), readFileSync(join(folder, name)).subarray(0, bytes))
   return copy
-}
-
-/** Scores whatever has no final, as the gateway does after a start. */
-async function finishAll(store: RunStore): Promise<void> {
-  await Promise.all(
-    [...store.state.pending].map((pending) =>
-      pending.damage === null
-        ? store.finish(pending, 'scored', resultOf(pending.head.uid, pending.head.attempt))
-        : store.finish(pending, 'damaged', 'null'),
-    ),
-  )
 }
 
 t.test(
@@ -146,8 +103,8 @@ t.test(
       if (new Set(names).size !== names.length) t.fail(`${bytes}: two finals of one attempt`)
       for (const { accepted } of promised) {
         const [uid, attempt] = accepted.split(' ')
-        const newest = third.state.rollouts.get(uid ?? '')
-        if (accepted === '' || (newest?.attempt ?? 0) > Number(attempt)) continue
+        const newest = third.state.attemptOf(uid ?? '')
+        if (accepted === '' || newest > Number(attempt)) continue
         if (!names.includes(accepted)) t.fail(`${bytes}: ${accepted} has no final`)
       }
       if (third.state.pending.size > 0) t.fail(`${bytes}: something is without its final`)
@@ -199,7 +156,7 @@ t.test('a changed byte anywhere is named and never scored silently', async (t) =
       const { uid } = pending.head
       if (pending.damage !== null) continue
       if (read.has(uid)) t.fail(`${at}: ${uid} would be scored again`)
-      const body = (await again.bodyOf(pending)).toString()
+      const body = (await again.reader.bodyOf(pending)).toString()
       if (bodies.has(uid) && body !== bodies.get(uid))
         t.fail(`${at}: ${uid} would be scored with other bytes`)
     }
@@ -305,7 +262,7 @@ for (const method of ['datasync', 'writev'] as const)
     await store.close()
     const again = await opened(folder)
     t.strictSame(again.damage, [])
-    t.strictSame([...again.state.rollouts.keys()], ['a', 'b'])
+    t.strictSame([...again.state.uids], ['a', 'b'])
     t.equal((await allFinals(again)).length, 1)
     await again.close()
   })
@@ -327,7 +284,7 @@ t.test('compaction keeps what counts, and the log stays small', async (t) => {
     const { pending } = await store.submit(submission(`u${k}`, `${k} ${'x'.repeat(200)}`))
     if (pending && k % 3 === 0) await store.keepPartial(pending, '{}')
     if (pending) await store.finish(pending, 'scored', resultOf(`u${k}`, 1))
-    const some = await store.finalsAfter(after, 100, 1e6)
+    const some = await store.reader.finalsAfter(after, 100, 1e6)
     read.push(...some.map(({ uid }) => uid))
     after = some.at(-1)?.seq ?? after
     store.expire()
@@ -357,7 +314,7 @@ t.test('compaction keeps what counts, and the log stays small', async (t) => {
   )
   t.ok(most < 100_000, `${most} bytes of log for 300 rollouts of 700`)
   const [pending] = store.state.pending
-  t.strictSame(pending && [...(await store.answersOf(pending))], [['q', '"kept"']])
+  t.strictSame(pending && [...(await store.reader.answersOf(pending))], [['q', '"kept"']])
   t.strictSame(await allPartials(store), ['1 long 1 {}'])
   const next = await store.submit(submission('next', 'x'))
   if (next.pending) await store.keepPartial(next.pending, '{}')
@@ -432,7 +389,7 @@ t.test('many runs hold few files open, and each goes on in its own file', async 
   for (const round of [1, 2, 3]) {
     await Promise.all(stores.map((store) => store.submit(submission(`u${round}`, `text ${round}`))))
     const read = await Promise.all(
-      stores.flatMap((store) => [...store.state.pending].map((pending) => store.bodyOf(pending))),
+      stores.flatMap((store) => [...store.state.pending].map((pending) => store.reader.bodyOf(pending))),
     )
     t.equal(read.length, 60 * round)
     for (const store of stores) await store.keepAnswer([...store.state.pending][0] as Pending, 'k', '"a"')

@@ -226,11 +226,13 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
     async (request, reply) => {
       const { run, uid } = request.params
       const store = queue.runs.get(run)
-      const rollout = store?.state.rollouts.get(uid)
-      if (!store || !rollout) throw new GatewayError('RG_NOT_FOUND', 'the queue has no such rollout')
-      const { attempt, pending, seq } = rollout
-      const [final] = pending ? [] : await store.finalsAfter(seq - 1, 1, 1)
-      if (!final) return { uid, attempt, state: stateOf(queue, 'accepted', pending) }
+      const newest = store?.state.newestOf(uid)
+      if (!store || newest === undefined)
+        throw new GatewayError('RG_NOT_FOUND', 'the queue has no such rollout')
+      if (typeof newest === 'object')
+        return { uid, attempt: newest.head.attempt, state: stateOf(queue, 'accepted', newest) }
+      const [final] = await store.reader.finalsAfter(newest - 1, 1, 1)
+      if (!final) throw new GatewayError('RG_NOT_FOUND', 'the queue has no such rollout')
       reply.type('application/json; charset=utf-8')
       return finalText(cursorOf(store.id, { final: final.seq, partial: null }), final)
     },

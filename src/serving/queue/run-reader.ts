@@ -1,0 +1,162 @@
+/** Reads a run's records again: finals and early results for readers, and what the scheduler needs of a rollout. */
+import { type Place, segmentName } from './commit-log.ts'
+import type { RecentFinals } from './recent-finals.ts'
+import type { FinalState, OlderAttempt, PartialHead } from './records.ts'
+import type { Pending, RunState } from './run-state.ts'
+import type { SegmentFiles } from './segment-files.ts'
+
+/** A final as it is read. `result` is null if its record is damaged. */
+export interface ReadFinal {
+  readonly seq: number
+  readonly uid: string
+  readonly attempt: number
+  readonly at: number
+  readonly state: FinalState
+  readonly result: string | null
+}
+
+/** An early result as it is read. `terms`: JSON. */
+export interface ReadPartial extends Pick<PartialHead, 'number' | 'uid' | 'attempt' | 'at'> {
+  readonly terms: string
+}
+
+/** The bytes that were sent for an attempt, and for those before it. */
+export interface Sent {
+  readonly attempt: number
+  /** '': its record is damaged. */
+  readonly digest: string
+  readonly older: readonly OlderAttempt[]
+}
+
+interface ReaderParts {
+  readonly state: RunState
+  readonly files: SegmentFiles
+  readonly recent: RecentFinals<ReadFinal>
+}
+
+export class RunReader {
+  readonly #state: RunState
+  readonly #files: SegmentFiles
+  readonly #recent: RecentFinals<ReadFinal>
+  readonly #ownRecent = new Map<number, ReadFinal>()
+
+  constructor({ state, files, recent }: ReaderParts) {
+    this.#state = state
+    this.#files = files
+    this.#recent = recent
+  }
+
+  /** What was sent for a uid's newest attempt; null if nothing is known of the uid. */
+  async sentOf(uid: string): Promise<Sent | null> {
+    const newest = this.#state.newestOf(uid)
+    if (newest === undefined) return null
+    if (typeof newest === 'object') return newest.head
+    for (;;) {
+      const final = this.#state.final(newest)
+      if (!final) return null
+      try {
+        const { digest = '', older = [] } = (await this.#files.record(final.place)).head as Partial<Sent>
+        return { attempt: final.attempt, digest, older }
+      } catch (error) {
+        if (!this.#hasMoved(newest, final.place)) throw error
+      }
+    }
+  }
+
+  /** Finals behind this number, in order: at most `count`, and about `chars` characters. */
+  async finalsAfter(after: number, count: number, chars: number): Promise<readonly ReadFinal[]> {
+    const found: ReadFinal[] = []
+    let taken = 0
+    for (let seq = after + 1; seq <= this.#state.last && found.length < count && taken < chars; seq += 1) {
+      const final = this.#ownRecent.get(seq) ?? (await this.#finalAt(seq))
+      taken += final.result?.length ?? 0
+      found.push(final)
+    }
+    return found
+  }
+
+  /** Early results behind this number, in order, of rollouts that have no final: at most `count`, and about `chars` characters. */
+  async partialsAfter(after: number, count: number, chars: number): Promise<readonly ReadPartial[]> {
+    const found: ReadPartial[] = []
+    let taken = 0
+    for (const pending of this.#state.partials.after(after, count)) {
+      const { head, partial } = pending
+      if (!partial || taken >= chars) break
+      const body = await this.#bodyOf(partial).catch(() => null)
+      if (body === null) {
+        // Damaged, or gone with its final meanwhile: nobody looks for it again.
+        this.#state.partials.delete(pending)
+        continue
+      }
+      const { uid, attempt } = head
+      found.push({ number: partial.number, uid, attempt, at: partial.at, terms: body.toString() })
+      taken += body.length
+    }
+    return found
+  }
+
+  /** What the trainer sent. Throws if it is damaged. */
+  async bodyOf(pending: Pending): Promise<Buffer> {
+    const { place } = pending
+    const body = await this.#bodyOf(pending)
+    if (body === null)
+      throw new Error(`the record at offset ${place.at} of ${segmentName(place.segment)} is damaged`)
+    return body
+  }
+
+  /** The answers that a rollout has received, by key; without damaged ones. */
+  async answersOf({ answers }: Pending): Promise<ReadonlyMap<string, string>> {
+    const read = await Promise.all(
+      [...answers].map(async ([key, place]) => [key, await this.#files.body(place)] as const),
+    )
+    return new Map(read.flatMap(([key, body]) => (body === null ? [] : [[key, body.toString()]])))
+  }
+
+  /** A final that was just written, for readers that come soon. */
+  remember(final: ReadFinal): void {
+    this.#recent.add(this.#ownRecent, final)
+  }
+
+  /** Finals up to this number are no longer kept. */
+  forget(seq: number): void {
+    this.#recent.dropUntil(this.#ownRecent, seq)
+  }
+
+  async #finalAt(seq: number): Promise<ReadFinal> {
+    const lost = { seq, uid: '', attempt: 0, at: 0, state: 'damaged', result: null } as const
+    for (;;) {
+      const final = this.#state.final(seq)
+      if (!final) return lost
+      const { uid, attempt, at, state, place } = final
+      try {
+        const body = await this.#files.body(place)
+        const isWhole = body !== null && state !== 'damaged'
+        return {
+          ...{ seq, uid, attempt, at },
+          state: isWhole ? state : 'damaged',
+          result: body?.toString() ?? null,
+        }
+      } catch (error) {
+        if (!this.#hasMoved(seq, place)) throw error
+      }
+    }
+  }
+
+  /** Whether a final was copied to another file, or has expired, while it was read. */
+  #hasMoved(seq: number, { segment, at }: Place): boolean {
+    const now = this.#state.final(seq)?.place
+    return now?.segment !== segment || now.at !== at
+  }
+
+  /** The body of a record, which may move to another file meanwhile; null if it is damaged. */
+  async #bodyOf(owner: { readonly place: Place }): Promise<Buffer | null> {
+    for (;;) {
+      const { place } = owner
+      try {
+        return await this.#files.body(place)
+      } catch (error) {
+        if (owner.place === place) throw error
+      }
+    }
+  }
+}
