@@ -124,12 +124,12 @@ export class Compaction {
 
   async #copyPending(pending: Pending, segment: number): Promise<void> {
     const { log, state, files } = this.#parts
-    const { uid, attempt } = pending.head
+    const { uid, attempt, since } = pending.head
     const kept = { isKept: true, isStale: () => pending.isOver }
     for (const [key, place] of [...pending.answers]) {
       if (place.segment !== segment) continue
       const body = await files.body(place)
-      const head: AnswerHead = { k: 'answer', uid, attempt, key }
+      const head: AnswerHead = { k: 'answer', uid, attempt, since, key }
       const copied = body && (await log.add({ ...head }, body, kept))
       if (copied) state.answered(head, copied)
     }
@@ -137,7 +137,7 @@ export class Compaction {
     if (partial?.place.segment === segment) {
       const { number, at } = partial
       const body = await files.body(partial.place)
-      const head: PartialHead = { k: 'partial', uid, attempt, number, at }
+      const head: PartialHead = { k: 'partial', uid, attempt, since, number, at }
       const copied = body && (await log.add({ ...head }, body, kept))
       if (copied) state.gotPartial(head, copied)
     }

@@ -35,6 +35,11 @@ export interface AcceptHead {
   readonly policy?: number | string | undefined
   /** It asked for an early result. */
   readonly partial?: true | undefined
+  /**
+   * The number of the last final that was given before. A uid whose final has expired is accepted again from attempt 1: what has a
+   * lower number than this belongs to its earlier life. Absent in files of earlier versions.
+   */
+  readonly since?: number | undefined
 }
 
 export interface OlderAttempt {
@@ -47,6 +52,8 @@ export interface AnswerHead {
   readonly k: 'answer'
   readonly uid: string
   readonly attempt: number
+  /** That of the accepted rollout. */
+  readonly since?: number | undefined
   /** Hash of the question. */
   readonly key: string
 }
@@ -56,6 +63,8 @@ export interface PartialHead {
   readonly k: 'partial'
   readonly uid: string
   readonly attempt: number
+  /** That of the accepted rollout. */
+  readonly since?: number | undefined
   /** The number of the early result in its run, from 1. */
   readonly number: number
   readonly at: number

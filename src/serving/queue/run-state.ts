@@ -43,8 +43,8 @@ export class RunState {
   lastPartial = 0
   readonly partials = new LivePartials<Pending>()
   readonly #finals = new FinalIndex()
-  /** What was read before the copy of its rollout, by uid. */
-  readonly #early = new Map<string, { readonly head: AnswerHead | PartialHead; readonly place: Place }[]>()
+  /** What was read before the copy of its rollout, by uid; null once all records were read. */
+  #early: Map<string, { readonly head: AnswerHead | PartialHead; readonly place: Place }[]> | null = new Map()
 
   opened({ seq, partial = 1 }: Pick<OpenHead, 'seq' | 'partial'>): void {
     this.last = Math.max(this.last, seq - 1)
@@ -54,7 +54,7 @@ export class RunState {
   /** Call once all records were read: finals before the first one on disk have expired. */
   settle(): void {
     this.expired = (this.#finals.first ?? this.last + 1) - 1
-    this.#early.clear()
+    this.#early = null
   }
 
   /** How many uids are known. */
@@ -85,11 +85,10 @@ export class RunState {
 
   /** Returns the attempt that this one replaces, if that has no final yet. */
   accepted(head: AcceptHead, place: Place, bodyBytes: number, damage: string | null = null): Pending | null {
-    const { uid, attempt } = head
+    const { uid } = head
+    if (this.#isOlder(head)) return null
     const before = this.pendingOf(uid) ?? null
-    const newest = this.attemptOf(uid)
-    if (newest > attempt || (newest === attempt && !before)) return null
-    const isCopy = newest === attempt && before !== null
+    const isCopy = before !== null && isOf(before, head)
     if (before) this.#forget(before)
     const answers = isCopy ? before.answers : new Map<string, Place>()
     const partial = isCopy ? before.partial : null
@@ -103,11 +102,19 @@ export class RunState {
       this.partials.add(pending)
       this.#count(partial.place, 1)
     }
-    for (const { head, place } of this.#early.get(uid) ?? [])
+    for (const { head, place } of this.#early?.get(uid) ?? [])
       if (head.k === 'answer') this.answered(head, place)
       else this.gotPartial(head, place)
-    this.#early.delete(uid)
+    this.#early?.delete(uid)
     return isCopy ? null : before
+  }
+
+  /** Whether a later attempt, or its own final, was read before: a copy may come late. */
+  #isOlder({ uid, attempt, since }: AcceptHead): boolean {
+    const newest = this.#newest.get(uid) ?? 0
+    if (typeof newest === 'object')
+      return attempt < newest.head.attempt && (since ?? 0) <= (newest.head.since ?? 0)
+    return since !== undefined && since < newest && attempt <= this.#finals.attemptOf(newest)
   }
 
   answered(head: AnswerHead, place: Place): void {
@@ -138,10 +145,10 @@ export class RunState {
 
   /** The rollout that a record belongs to, if it has no final yet. */
   #pendingOf(head: AnswerHead | PartialHead, place: Place): Pending | null {
-    const { uid, attempt } = head
-    if (!this.#newest.has(uid)) this.#early.set(uid, [...(this.#early.get(uid) ?? []), { head, place }])
-    const pending = this.pendingOf(uid)
-    return pending?.head.attempt === attempt ? pending : null
+    const pending = this.pendingOf(head.uid)
+    if (pending) return isOf(pending, head) ? pending : null
+    if (this.#early) this.#early.set(head.uid, [...(this.#early.get(head.uid) ?? []), { head, place }])
+    return null
   }
 
   finished({ uid, attempt, seq, at, state }: FinalHead, place: Place): void {
@@ -152,7 +159,7 @@ export class RunState {
     this.#count(place, 1)
     const newest = this.#newest.get(uid) ?? 0
     if (typeof newest === 'number') this.#newest.set(uid, Math.max(newest, seq))
-    else if (newest.head.attempt <= attempt) {
+    else if (newest.head.attempt <= attempt && (newest.head.since ?? 0) < seq) {
       this.#forget(newest)
       this.#newest.set(uid, seq)
     }
@@ -216,3 +223,7 @@ export class RunState {
     this.live.set(segment, (this.live.get(segment) ?? 0) + sign * length)
   }
 }
+
+/** Whether a record is of this attempt of a uid, and not of one with the same number whose final has expired. */
+const isOf = ({ head }: Pending, { attempt, since }: Pick<AcceptHead, 'attempt' | 'since'>): boolean =>
+  attempt === head.attempt && since === head.since

@@ -141,7 +141,9 @@ export class RunStore {
   /** A new run in an empty folder that exists. */
   static create(folder: string, run: string, options: StoreOptions): RunStore {
     const id = randomBytes(6).toString('hex')
-    const parts = { run, id, state: new RunState(), damage: [], tornBytes: 0 }
+    const state = new RunState()
+    state.settle()
+    const parts = { run, id, state, damage: [], tornBytes: 0 }
     return new RunStore(folder, options, parts, new Map(), 0)
   }
 
@@ -203,7 +205,8 @@ export class RunStore {
     const before = this.state.pendingOf(head.uid) ?? null
     const leave = enter(before)
     try {
-      const accept: AcceptHead = { k: 'accept', ...head, attempt, older, at: this.#options.wallClock() }
+      const at = this.#options.wallClock()
+      const accept: AcceptHead = { k: 'accept', ...head, attempt, older, at, since: this.#given }
       const place = (await this.#log.add({ ...accept }, body)) as Place
       this.accepted.count()
       const before = this.state.accepted(accept, place, body.length)
@@ -248,8 +251,8 @@ export class RunStore {
 
   /** Keeps a judge's answer until the rollout has its final. Never rejects: an answer that is lost is asked for again. */
   async keepAnswer(pending: Pending, key: string, answer: string): Promise<void> {
-    const { uid, attempt } = pending.head
-    const head: AnswerHead = { k: 'answer', uid, attempt, key }
+    const { uid, attempt, since } = pending.head
+    const head: AnswerHead = { k: 'answer', uid, attempt, since, key }
     const isStale = () => pending.isOver
     try {
       const place = await this.#log.add({ ...head }, Buffer.from(answer), { isStale })
@@ -263,9 +266,12 @@ export class RunStore {
   async keepPartial(pending: Pending, terms: string): Promise<void> {
     if (pending.isOver || pending.partial) return
     this.#givenPartials += 1
-    const { uid, attempt } = pending.head
+    const { uid, attempt, since } = pending.head
     const number = this.#givenPartials
-    const head: PartialHead = { k: 'partial', uid, attempt, number, at: this.#options.wallClock() }
+    const head: PartialHead = {
+      ...{ k: 'partial', uid, attempt, since, number },
+      at: this.#options.wallClock(),
+    }
     try {
       const place = await this.#log.add({ ...head }, Buffer.from(terms), { isStale: () => pending.isOver })
       if (!place) return

@@ -1,5 +1,9 @@
 import t from 'tap'
 import { finishAll, newFolder, opened, submission } from '../../support/run-store.ts'
+import { seeded } from '../../support/seeded.ts'
+
+const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
+t.comment(`SEED=${seed}`)
 
 t.test('what has its final is known by its bytes, also after a restart and a compaction', async (t) => {
   const folder = newFolder()
@@ -25,3 +29,78 @@ t.test('what has its final is known by its bytes, also after a restart and a com
   t.equal((await store.submit(submission('u', 'longest'))).attempt, 3)
   await store.close()
 })
+
+t.test('a uid that is used again after its final has expired is not lost by a restart', async (t) => {
+  let now = 1_000_000
+  const folder = newFolder()
+  const parts = { keepMs: 1000, wallClock: () => now }
+  let store = await opened(folder, parts)
+  const restart = async () => {
+    await store.close()
+    store = await opened(folder, parts)
+  }
+  const pendings = () => [...store.state.pending].map(({ head }) => `${head.uid} ${head.attempt}`)
+  await store.submit(submission('long', 'holds the run'))
+  for (const text of ['one', 'one and more', 'one again']) await store.submit(submission('u', text))
+  const [first] = [...store.state.pending].filter(({ head }) => head.uid === 'u')
+  if (first) await store.keepAnswer(first, 'question', '"of the first life"')
+  if (first) await store.finish(first, 'scored', '{}')
+  now += 2000
+  store.expire()
+  t.equal(store.state.newestOf('u'), undefined)
+  for (const [attempt, text] of ['one', 'two'].entries()) {
+    t.equal((await store.submit(submission('u', text))).attempt, attempt + 1)
+    t.strictSame(pendings(), ['long 1', `u ${attempt + 1}`])
+    await restart()
+    t.strictSame(pendings(), ['long 1', `u ${attempt + 1}`], 'the final of its earlier life is another one')
+    const answers = store.state.pendingOf('u')?.answers
+    t.equal(answers?.size, 0, 'nor are its answers those of its earlier life')
+  }
+  await finishAll(store)
+  await restart()
+  t.strictSame(pendings(), [])
+  t.equal(store.last, 3)
+  t.equal((await store.submit(submission('u', 'two'))).state, 'scored')
+  await store.close()
+})
+
+t.test(
+  'uids that come again and again, expire and are copied: each accepted attempt has one final',
+  async (t) => {
+    const random = seeded(seed)
+    let now = 1_000_000
+    const folder = newFolder()
+    const parts = { keepMs: 500, wallClock: () => now, segmentBytes: 3000 }
+    let store = await opened(folder, parts)
+    /** Attempts that were accepted and have neither a final nor a newer attempt. */
+    const waiting = new Map<string, number>()
+    for (let step = 0; step < 600; step += 1) {
+      now += 20
+      const draw = random()
+      const uid = `u${Math.floor(random() * 6)}`
+      if (draw < 0.4) {
+        const { attempt, isNew } = await store.submit(submission(uid, `text ${Math.floor(random() * 4)}`))
+        if (isNew) waiting.set(uid, attempt)
+      } else if (draw < 0.7) {
+        const pending = store.state.pendingOf(uid)
+        if (pending) {
+          await store.keepAnswer(pending, `key ${step}`, `"${uid} ${waiting.get(uid)}"`)
+          await store.keepPartial(pending, '{}')
+          await store.finish(pending, 'scored', '{}')
+        }
+        waiting.delete(uid)
+      } else if (draw < 0.9) {
+        store.expire()
+        await store.compact(draw < 0.8)
+      } else {
+        await store.close()
+        store = await opened(folder, parts)
+        t.strictSame(store.damage, [])
+      }
+      const found = new Map([...store.state.pending].map(({ head }) => [head.uid, head.attempt]))
+      if (JSON.stringify([...found].sort()) !== JSON.stringify([...waiting].sort()))
+        return t.fail(`step ${step}: ${JSON.stringify([...found])} and not ${JSON.stringify([...waiting])}`)
+    }
+    await store.close()
+  },
+)
