@@ -1,0 +1,218 @@
+/** Scores a unit once, and gives its members their finals. */
+import type { Clock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Failure, FailureKind, Outcome, Sample, Term, Unreadable } from '../../core/sample/sample.ts'
+import type { RequestTimes } from '../../core/stalls/request-times.ts'
+import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import { nativeResultText, nativeTermsText } from '../../trainers/native-result.ts'
+import { rowOf } from './envelope.ts'
+import { HeldBodies } from './held-bodies.ts'
+import { keptAnswers } from './kept-answers.ts'
+import { Pauses } from './pauses.ts'
+import type { Plans } from './plans.ts'
+import type { Unit } from './ready.ts'
+import type { FinalState } from './records.ts'
+import type { Pending } from './run-state.ts'
+import type { RunStore } from './run-store.ts'
+import { damaged, unscored } from './unscored.ts'
+
+/** What scoring needs. */
+export interface ScoringParts {
+  readonly gateway: Pick<Gateway, 'score' | 'reward' | 'settings' | 'guard'>
+  readonly clock: Clock
+  /** Unix time in milliseconds. */
+  readonly wallClock: () => number
+}
+
+/**
+ * What became of a try. `over`: each member has its final, or will be scored after a restart. `aborted`: what has no final is to be
+ * scored again. Otherwise servers were away, and the unit is to be tried again later.
+ */
+export type Tried = 'over' | 'aborted' | { readonly away: FailureKind }
+
+/** A unit that is being scored. */
+export class Try {
+  readonly unit: Unit
+  /** Of what its members sent. */
+  readonly bytes: number
+  isAborted = false
+  /** Cancels its questions; set once the first was asked. */
+  left: () => void = () => {}
+  /** What its members wait for; null before scoring has begun. */
+  times: RequestTimes | null = null
+  readonly #rows: ReadonlyMap<Pending, number>
+
+  constructor(unit: Unit) {
+    this.unit = unit
+    this.bytes = unit.members.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0)
+    this.#rows = new Map(unit.members.map((pending, row) => [pending, row]))
+  }
+
+  /** What a member waits for at this moment; null if that is not known. */
+  waitOf(pending: Pending) {
+    return this.times?.current(this.#rows.get(pending) ?? 0) ?? null
+  }
+
+  abort(): void {
+    this.isAborted = true
+    this.left()
+  }
+}
+
+export class UnitScoring {
+  readonly #parts: ScoringParts
+  readonly #plans: Plans
+  readonly held = new HeldBodies()
+  /** Judges' answers that were kept from an earlier try or start, and asked for no more. */
+  reusedAnswers = 0
+
+  constructor(parts: ScoringParts, plans: Plans) {
+    this.#parts = parts
+    this.#plans = plans
+  }
+
+  /** Never rejects. */
+  score(job: Try): Promise<Tried> {
+    return this.#score(job).catch((error: unknown) => this.#failed(job.unit, error))
+  }
+
+  /** Ends rollouts without scoring them, as the engine ends rows that cannot be read: the record and the monitors see them. */
+  async end(store: RunStore, members: readonly Pending[], failure: Failure): Promise<void> {
+    const { reward, step, uid, attempt } = (members[0] as Pending).head
+    let outcomes: readonly Outcome[]
+    try {
+      const scored = await this.#parts.gateway.score({
+        reward,
+        rows: members.map(({ head }) => ({ id: head.uid, failure })),
+        run: store.run,
+        trainingStep: step,
+        requestId: `${store.run}/${uid}/${attempt}`,
+        arrived: this.#arrivalOf(members),
+        ...this.#plans.policyOf(reward),
+        signal: () => {},
+      })
+      outcomes = scored.outcomes
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === 'RG_CLOSING') return
+      outcomes = members.map((pending) => unscored(pending, failure))
+    }
+    await this.#finishAll(store, members, outcomes)
+  }
+
+  async #score(job: Try): Promise<Tried> {
+    const { store, members } = job.unit
+    const { clock, gateway, wallClock } = this.#parts
+    const { reward, step, group, uid, attempt } = (members[0] as Pending).head
+    const rows = await Promise.all(members.map((pending) => this.#rowOf(store, pending)))
+    const answers = await keptAnswers(store, members, () => {
+      this.reusedAnswers += 1
+    })
+    if (job.isAborted) return 'aborted'
+    const deadlineMs = Math.max(1, ...members.map(({ head }) => head.deadline)) - wallClock()
+    const began = clock.now()
+    const { outcomes } = await gateway.score({
+      reward,
+      rows,
+      run: store.run,
+      trainingStep: step,
+      requestId: `${store.run}/${members.length > 1 ? group : `${uid}/${attempt}`}`,
+      deadlineMs: Math.max(1, deadlineMs),
+      arrived: this.#arrivalOf(members),
+      ...this.#plans.policyOf(reward),
+      answers,
+      onBegan: (times) => {
+        job.times = times
+      },
+      onRules: members.some(({ head }) => head.partial) ? keepPartial(job.unit) : undefined,
+      signal: (left) => {
+        job.left = left
+        if (job.isAborted) left()
+      },
+    })
+    if (job.isAborted) return 'aborted'
+    const away = outcomes.find((outcome) => this.#isAway(outcome, clock.now() - began))
+    if (away && !away.valid && this.#mayRetry(job.unit)) return { away: away.failure.kind }
+    await this.#finishAll(store, members, outcomes)
+    return 'over'
+  }
+
+  /** When the last of them was accepted, on the clock, over a restart too. Wall clocks may be set back. */
+  #arrivalOf(members: readonly Pending[]): number {
+    const { clock, wallClock } = this.#parts
+    return clock.now() - Math.max(0, wallClock() - Math.max(...members.map(({ head }) => head.at)))
+  }
+
+  async #finishAll(
+    store: RunStore,
+    members: readonly Pending[],
+    outcomes: readonly Outcome[],
+  ): Promise<void> {
+    await Promise.all(members.map((pending, at) => this.#finish(store, pending, outcomes[at] as Outcome)))
+  }
+
+  async #finish(store: RunStore, pending: Pending, outcome: Outcome): Promise<void> {
+    if (pending.isOver) return
+    const done = store.finish(pending, stateOf(pending, outcome), nativeResultText(outcome))
+    this.held.delete(pending)
+    // The log is closed: after a restart the rollout is scored again with the answers that were kept.
+    await done.catch(() => {})
+  }
+
+  async #rowOf(store: RunStore, pending: Pending): Promise<Sample | Unreadable> {
+    const { uid } = pending.head
+    if (pending.damage === null) {
+      try {
+        return await rowOf(uid, this.held.get(pending) ?? (await store.reader.bodyOf(pending)))
+      } catch (error) {
+        pending.damage = error instanceof Error ? error.message : 'its sample cannot be read'
+      }
+    }
+    return { id: uid, failure: damaged(pending.damage) }
+  }
+
+  /** Whether servers were away, and not the rollout's own deadline over. */
+  #isAway(outcome: Outcome, tookMs: number): boolean {
+    if (outcome.valid) return false
+    const { kind } = outcome.failure
+    if (kind === 'deadline') return tookMs >= this.#parts.gateway.settings.limits.deadline_s * 1000
+    return kind === 'overloaded' || kind === 'judge_unreachable' || kind === 'sandbox_unreachable'
+  }
+
+  #mayRetry({ members }: Unit): boolean {
+    return members.some(({ head }) => Pauses.leavesTime(head.deadline, this.#parts.wallClock()))
+  }
+
+  async #failed(unit: Unit, error: unknown): Promise<Tried> {
+    const code = error instanceof GatewayError ? error.code : 'RG_INTERNAL'
+    // It stays on disk.
+    if (code === 'RG_CLOSING') return 'over'
+    if (code === 'RG_OVERLOADED' && this.#mayRetry(unit)) return { away: 'overloaded' }
+    const { store, members } = unit
+    const detail =
+      error instanceof GatewayError
+        ? error.message
+        : 'an internal error of the gateway; its log has the details'
+    if (code === 'RG_INTERNAL')
+      this.#parts.gateway.guard.run('queue', () => {
+        throw error
+      })
+    const kind = code === 'RG_OVERLOADED' ? 'overloaded' : 'function_error'
+    const failure: Failure = { kind, retryable: true, detail }
+    await this.#finishAll(
+      store,
+      members,
+      members.map((pending) => unscored(pending, failure)),
+    )
+    return 'over'
+  }
+}
+
+const stateOf = ({ damage }: Pending, { valid }: Outcome): FinalState =>
+  valid ? 'scored' : damage === null ? 'invalid' : 'damaged'
+
+const keepPartial =
+  ({ store, members }: Unit) =>
+  (row: number, terms: readonly Term[]): void => {
+    const pending = members[row] as Pending
+    if (pending.head.partial) void store.keepPartial(pending, nativeTermsText(terms))
+  }
