@@ -74,7 +74,11 @@ async function storeAlone(kib: number, commitMs: number): Promise<void> {
     return store.submit({ uid: String(index), ...facts, body })
   })
   const ends = await timed(1, 1, () =>
-    Promise.all([...store.state.pending].map((pending) => store.finish(pending, 'scored', '{"reward":1}'))),
+    Promise.all(
+      [...store.state.pending].map((pending) =>
+        store.finish([{ pending, state: 'scored', result: '{"reward":1}' }]),
+      ),
+    ),
   )
   const bytes = store.bytes
   await store.close()

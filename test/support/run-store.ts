@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
+import type { FinalState } from '../../src/serving/queue/records.ts'
 import type { ReadFinal } from '../../src/serving/queue/run-reader.ts'
+import type { Pending } from '../../src/serving/queue/run-state.ts'
 import { RunStore, type StoreOptions, type Submission } from '../../src/serving/queue/run-store.ts'
 
 /** Removed with the test file. */
@@ -45,13 +47,24 @@ export const allPartials = async (store: RunStore): Promise<readonly string[]> =
 export const opened = async (folder: string, more: Partial<StoreOptions> = {}): Promise<RunStore> =>
   (await RunStore.open(folder, storeOptions(more))) ?? RunStore.create(folder, 'run', storeOptions(more))
 
+/** Gives rollouts their finals, together. */
+export const finish = (
+  store: RunStore,
+  pendings: Iterable<Pending>,
+  state: FinalState = 'scored',
+): Promise<void> =>
+  store.finish(
+    [...pendings].map((pending) => {
+      const { uid, attempt } = pending.head
+      return { pending, state, result: resultOf(uid, attempt) }
+    }),
+  )
+
 /** Scores whatever has no final, as the gateway does after a start. */
 export async function finishAll(store: RunStore): Promise<void> {
   await Promise.all(
     [...store.state.pending].map((pending) =>
-      pending.damage === null
-        ? store.finish(pending, 'scored', resultOf(pending.head.uid, pending.head.attempt))
-        : store.finish(pending, 'damaged', 'null'),
+      finish(store, [pending], pending.damage === null ? 'scored' : 'damaged'),
     ),
   )
 }

@@ -17,14 +17,19 @@ export interface Place {
   readonly length: number
 }
 
-/** A record to write. */
-interface Waiting {
+export interface LogRecord {
   readonly head: Readonly<Record<string, unknown>>
   readonly body: Uint8Array
+}
+
+/** A record to write. */
+interface Waiting extends LogRecord {
   /** A record that must be written is tried again after a failure; any other is given up then. */
   readonly isKept: boolean
   /** Asked just before the record is written. */
   readonly isStale: (() => boolean) | undefined
+  /** The next record is written with the same commit. */
+  readonly hasNext: boolean
   readonly resolve: (place: Place | null) => void
   readonly reject: (error: unknown) => void
 }
@@ -58,7 +63,7 @@ export interface LogOptions {
 
 /** A failed commit is tried again after this time, if it has records that must be written. */
 const retryMs = 1000
-/** What one commit writes at most, so that it does not block the event loop; the rest follows at once. */
+/** What one commit writes, so that it does not block the event loop; the rest follows at once. Records that belong together may be more. */
 const commitRecords = 1024
 const commitBytes = 4 * 1024 * 1024
 const writeFlags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY
@@ -119,13 +124,30 @@ export class CommitLog {
    * A kept record never rejects before the log is closed.
    */
   add(
-    head: Readonly<Record<string, unknown>>,
+    head: LogRecord['head'],
     body: Uint8Array,
     { isKept = false, isStale }: { readonly isKept?: boolean; readonly isStale?: () => boolean } = {},
   ): Promise<Place | null> {
+    return this.#add(head, body, isKept, isStale, false)
+  }
+
+  /** The same for kept records that are written with one commit, one after another. */
+  addTogether(records: readonly LogRecord[]): Promise<readonly Place[]> {
+    const last = records.length - 1
+    const added = records.map(({ head, body }, at) => this.#add(head, body, true, undefined, at < last))
+    return Promise.all(added) as Promise<readonly Place[]>
+  }
+
+  #add(
+    head: LogRecord['head'],
+    body: Uint8Array,
+    isKept: boolean,
+    isStale: (() => boolean) | undefined,
+    hasNext: boolean,
+  ): Promise<Place | null> {
     if (this.#isClosed) return Promise.reject(new Error('the log is closed'))
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ head, body, isKept, isStale, resolve, reject })
+      this.#waiting.push({ head, body, isKept, isStale, hasNext, resolve, reject })
       if (this.#writing === null) this.#schedule(this.#options.commitMs)
     })
   }
@@ -177,8 +199,13 @@ export class CommitLog {
     const taken: Waiting[] = []
     let bytes = 0
     let count = 0
-    while (count < this.#waiting.length && taken.length < commitRecords && bytes < commitBytes) {
+    let isInside = false
+    while (
+      count < this.#waiting.length &&
+      (isInside || (taken.length < commitRecords && bytes < commitBytes))
+    ) {
       const one = this.#waiting[count++] as Waiting
+      isInside = one.hasNext
       if (one.isStale?.()) one.resolve(null)
       else {
         taken.push(one)

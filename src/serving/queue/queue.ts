@@ -215,7 +215,8 @@ export class RolloutQueue {
     const cancelling = eachInSlices(candidates.length, (index) => {
       const pending = candidates[index] as Pending
       if (!matches(pending)) return
-      finals.push(store.finish(pending, 'cancelled', nativeResultText(unscored(pending, cancelled))))
+      const result = nativeResultText(unscored(pending, cancelled))
+      finals.push(store.finish([{ pending, state: 'cancelled', result }]))
       this.scheduler.drop(pending, false)
     })
     if (cancelling !== null) await cancelling

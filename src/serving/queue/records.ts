@@ -81,6 +81,8 @@ export interface FinalHead {
   readonly seq: number
   readonly at: number
   readonly state: FinalState
+  /** Finals that count together or not at all: which of how many this is. Absent: it is alone. */
+  readonly part?: readonly [index: number, count: number] | undefined
 }
 
 export type Head = OpenHead | AcceptHead | AnswerHead | PartialHead | FinalHead

@@ -7,24 +7,10 @@ import { readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GatewayError } from '../../core/errors.ts'
 import { segmentName, segmentsOf } from './commit-log.ts'
-import { type Frame, scanFrames } from './frame.ts'
-import {
-  type AcceptHead,
-  type AnswerHead,
-  type FinalHead,
-  format,
-  type OpenHead,
-  type PartialHead,
-} from './records.ts'
-import { RunState } from './run-state.ts'
-
-/** A place in a log that cannot be read. */
-export interface LogDamage {
-  readonly segment: number
-  /** Offset in the file. */
-  readonly at: number
-  readonly text: string
-}
+import { scanFrames } from './frame.ts'
+import { format, type OpenHead } from './records.ts'
+import { type LogDamage, Replay } from './replay.ts'
+import type { RunState } from './run-state.ts'
 
 /** A log as it was found. */
 export interface Recovered {
@@ -97,53 +83,21 @@ async function replayed(
   segments: readonly number[],
   starts: ReadonlyMap<number, number>,
 ): Promise<Pick<Recovered, 'state' | 'damage' | 'tornBytes' | 'number'>> {
-  const state = new RunState()
-  const damage: LogDamage[] = []
-  let number: number | null = null
+  const replay = new Replay()
   let tornBytes = 0
   for (const [index, segment] of segments.entries()) {
     const { frames, end, length } = await scanned(folder, segment)
     const later = segments.slice(index + 1).flatMap((other) => starts.get(other) ?? [])
     const [first] = frames
     if (index === 0 && first && first.head.k !== 'open')
-      damage.push({ segment, at: 0, text: `the first record of ${segmentName(segment)} is damaged` })
+      replay.damage.push({ segment, at: 0, text: `the first record of ${segmentName(segment)} is damaged` })
     for (const frame of frames) {
-      const own = Number(frame.head.n)
       // A commit that failed: its records were written again, or given up.
-      if (own >= Math.min(...later)) continue
-      if (number !== null && own > number) {
-        const text = `${own - number} records are damaged before offset ${frame.at} of ${segmentName(segment)}`
-        damage.push({ segment, at: frame.at, text })
-        for (const pending of state.pending) pending.damage ??= text
-      }
-      if (number === null || own >= number) number = own + 1
-      apply(state, frame, segment, damage)
+      if (Number(frame.head.n) < Math.min(...later)) replay.read(frame, segment)
     }
     if (index === segments.length - 1) tornBytes = length - end
   }
-  state.settle()
-  return { state, damage, tornBytes, number: number ?? 0 }
-}
-
-function apply(
-  state: RunState,
-  { head, body, at, length }: Frame,
-  segment: number,
-  damage: LogDamage[],
-): void {
-  const place = { segment, at, length }
-  const isDamaged = body === null
-  if (isDamaged) {
-    const text = `the body of a record (${head.k}) at offset ${at} of ${segmentName(segment)} is damaged`
-    damage.push({ segment, at, text })
-  }
-  if (head.k === 'open') state.opened(head as unknown as OpenHead)
-  else if (head.k === 'final') state.finished(head as unknown as FinalHead, place)
-  else if (head.k === 'accept') {
-    const text = isDamaged ? `its sample at offset ${at} of ${segmentName(segment)} is damaged` : null
-    state.accepted(head as unknown as AcceptHead, place, body?.length ?? 0, text)
-  }
-  // A damaged answer is asked for again, and a damaged early result is found again.
-  else if (head.k === 'answer' && !isDamaged) state.answered(head as unknown as AnswerHead, place)
-  else if (head.k === 'partial' && !isDamaged) state.gotPartial(head as unknown as PartialHead, place)
+  const number = replay.end()
+  const { state, damage } = replay
+  return { state, damage, tornBytes, number }
 }

@@ -19,7 +19,8 @@ import {
   format,
   type PartialHead,
 } from './records.ts'
-import { type LogDamage, recoverRun } from './recover.ts'
+import { recoverRun } from './recover.ts'
+import type { LogDamage } from './replay.ts'
 import type { Room } from './room.ts'
 import { type ReadFinal, RunReader, type Sent } from './run-reader.ts'
 import { type Pending, RunState } from './run-state.ts'
@@ -53,6 +54,13 @@ export interface Submission
   /** Absent: one more than the newest, if the bytes are new. */
   readonly attempt?: number | undefined
   readonly body: Buffer
+}
+
+/** The final that a rollout gets. `result`: JSON. */
+export interface GivenFinal {
+  readonly pending: Pending
+  readonly state: FinalState
+  readonly result: string
 }
 
 /** What became of a submission. `before`: the attempt that it replaced, which had no final. */
@@ -233,19 +241,36 @@ export class RunStore {
     return one ? { attempt: one.attempt, state: 'replaced', pending: null } : null
   }
 
-  /** Gives a rollout its final. Resolves once that is on disk; tries again until it is. Does nothing if it has one. */
-  async finish(pending: Pending, state: FinalState, result: string): Promise<void> {
-    if (pending.isOver) return
-    pending.isOver = true
-    this.#given += 1
-    const { uid, attempt, digest, older } = pending.head
-    const seq = this.#given
+  /**
+   * Gives rollouts their finals: all of them or, if the process ends meanwhile, none. Resolves once they are on disk; tries again until they
+   * are. Leaves out rollouts that have one.
+   */
+  async finish(given: readonly GivenFinal[]): Promise<void> {
+    const open = given.filter(({ pending }) => !pending.isOver)
+    if (open.length === 0) return
     const at = this.#options.wallClock()
-    const head: FinalHead = { k: 'final', uid, attempt, digest, older, seq, at, state }
-    const place = (await this.#log.add({ ...head }, Buffer.from(result), { isKept: true })) as Place
-    this.finished.count()
-    this.state.finished(head, place)
-    this.reader.remember({ seq, uid, attempt, at, state, result })
+    const finals = open.map(({ pending, state, result }, index) => {
+      pending.isOver = true
+      this.#given += 1
+      const { uid, attempt, digest, older } = pending.head
+      const part = open.length > 1 ? ([index, open.length] as const) : undefined
+      const head: FinalHead = { k: 'final', uid, attempt, digest, older, seq: this.#given, at, state, part }
+      return { head, result }
+    })
+    const records = finals.map(({ head, result }) => ({ head: { ...head }, body: Buffer.from(result) }))
+    const places = await this.#log.addTogether(records)
+    for (const [index, { head, result }] of finals.entries()) {
+      this.finished.count()
+      this.state.finished(head, places[index] as Place)
+      this.reader.remember({
+        seq: head.seq,
+        uid: head.uid,
+        attempt: head.attempt,
+        at,
+        state: head.state,
+        result,
+      })
+    }
     for (const wake of [...this.#waiting]) wake()
   }
 

@@ -147,14 +147,13 @@ export class UnitScoring {
     members: readonly Pending[],
     outcomes: readonly Outcome[],
   ): Promise<void> {
-    await Promise.all(members.map((pending, at) => this.#finish(store, pending, outcomes[at] as Outcome)))
-  }
-
-  async #finish(store: RunStore, pending: Pending, outcome: Outcome): Promise<void> {
-    if (pending.isOver) return
-    const done = store.finish(pending, stateOf(pending, outcome), nativeResultText(outcome))
-    this.held.delete(pending)
-    // The log is closed: after a restart the rollout is scored again with the answers that were kept.
+    const given = members.map((pending, at) => {
+      const outcome = outcomes[at] as Outcome
+      return { pending, state: stateOf(pending, outcome), result: nativeResultText(outcome) }
+    })
+    const done = store.finish(given)
+    for (const pending of members) this.held.delete(pending)
+    // The log is closed: after a restart the rollouts are scored again with the answers that were kept.
     await done.catch(() => {})
   }
 

@@ -44,7 +44,7 @@ t.test('a uid that is used again after its final has expired is not lost by a re
   for (const text of ['one', 'one and more', 'one again']) await store.submit(submission('u', text))
   const [first] = [...store.state.pending].filter(({ head }) => head.uid === 'u')
   if (first) await store.keepAnswer(first, 'question', '"of the first life"')
-  if (first) await store.finish(first, 'scored', '{}')
+  if (first) await store.finish([{ pending: first, state: 'scored', result: '{}' }])
   now += 2000
   store.expire()
   t.equal(store.state.newestOf('u'), undefined)
@@ -86,7 +86,7 @@ t.test(
         if (pending) {
           await store.keepAnswer(pending, `key ${step}`, `"${uid} ${waiting.get(uid)}"`)
           await store.keepPartial(pending, '{}')
-          await store.finish(pending, 'scored', '{}')
+          await store.finish([{ pending, state: 'scored', result: '{}' }])
         }
         waiting.delete(uid)
       } else if (draw < 0.9) {

@@ -21,6 +21,7 @@ import { fakeClock } from '../../support/clock.ts'
 import {
   allFinals,
   allPartials,
+  finish,
   finishAll,
   newFolder,
   opened,
@@ -53,6 +54,8 @@ t.test(
       readonly finals: readonly string[]
       readonly partials: readonly string[]
     }[] = []
+    /** Attempts that got their finals together. */
+    const together: (readonly string[])[] = []
     let attempts = 0
     for (let step = 0; step < 40; step += 1) {
       const uid = `u${Math.floor(random() * 12)}`
@@ -63,11 +66,13 @@ t.test(
       if (draw < 0.5) {
         const done = await store.submit(submission(uid, `text ${attempts++}`))
         accepted = `${uid} ${done.attempt}`
-      } else if (one && draw < 0.8)
-        await store.finish(one, 'scored', resultOf(one.head.uid, one.head.attempt))
-      else if (one && draw < 0.9) await store.keepAnswer(one, `key ${step}`, '"an answer"')
+      } else if (one && draw < 0.8) {
+        const some = pending.slice(pending.indexOf(one)).slice(0, 1 + Math.floor(random() * 4))
+        together.push(some.map(({ head }) => `${head.uid} ${head.attempt}`))
+        await finish(store, some)
+      } else if (one && draw < 0.9) await store.keepAnswer(one, `key ${step}`, '"an answer"')
       else if (one && draw < 0.96) await store.keepPartial(one, `{"step":${step}}`)
-      else if (one) await store.finish(one, 'cancelled', resultOf(one.head.uid, one.head.attempt))
+      else if (one) await finish(store, [one], 'cancelled')
       const finals = (await allFinals(store)).map(({ seq, uid, attempt }) => `${seq} ${uid} ${attempt}`)
       kept.push({ bytes: store.bytes, accepted, finals, partials: await allPartials(store) })
     }
@@ -83,6 +88,10 @@ t.test(
       const read = promised.at(-1)?.finals ?? []
       if (before.slice(0, read.length).join() !== read.join())
         t.fail(`${bytes}: finals that were read have changed`)
+      const known = new Set(before.map((one) => one.replace(/^\d+ /, '')))
+      for (const names of together)
+        if (names.some((name) => known.has(name)) && !names.every((name) => known.has(name)))
+          t.fail(`${bytes}: not all of ${names}, which count together, have their finals`)
       const told = new Set(promised.flatMap(({ partials }) => partials))
       for (const one of await allPartials(again)) {
         const [number] = one.split(' ')
@@ -121,8 +130,7 @@ t.test('a changed byte anywhere is named and never scored silently', async (t) =
   const folder = newFolder()
   const store = await opened(folder)
   for (let k = 0; k < 8; k += 1) await store.submit(submission(`u${k}`, `text ${k}`))
-  for (const pending of [...store.state.pending].slice(0, 4))
-    await store.finish(pending, 'scored', resultOf(pending.head.uid, pending.head.attempt))
+  for (const pending of [...store.state.pending].slice(0, 4)) await finish(store, [pending])
   const waiting = [...store.state.pending].at(-1)
   if (waiting) await store.keepPartial(waiting, '{"early":1}')
   const told = await allPartials(store)
@@ -174,7 +182,7 @@ t.test('a body cannot look like a record behind damage', async (t) => {
   const folder = newFolder()
   const store = await opened(folder)
   const [pending] = [(await store.submit(submission('u', 'x'))).pending]
-  if (pending) await store.finish(pending, 'scored', '1')
+  if (pending) await store.finish([{ pending, state: 'scored', result: '1' }])
   await store.close()
   const [name = ''] = readdirSync(folder)
   const bytes = readFileSync(join(folder, name))
@@ -252,7 +260,7 @@ for (const method of ['datasync', 'writev'] as const)
     const { pending } = await store.submit(submission('a', 'a'))
     isFailing = true
     await t.rejects(store.submit(submission('b', 'b')), { code: 'ENOSPC' })
-    const finished = pending && store.finish(pending, 'scored', resultOf('a', 1))
+    const finished = pending && store.finish([{ pending, state: 'scored', result: resultOf('a', 1) }])
     t.strictSame(await allFinals(store), [], 'a final that is not on disk is not read')
     await finished
     t.ok(errors > 2)
@@ -283,7 +291,7 @@ t.test('compaction keeps what counts, and the log stays small', async (t) => {
     now += 20
     const { pending } = await store.submit(submission(`u${k}`, `${k} ${'x'.repeat(200)}`))
     if (pending && k % 3 === 0) await store.keepPartial(pending, '{}')
-    if (pending) await store.finish(pending, 'scored', resultOf(`u${k}`, 1))
+    if (pending) await store.finish([{ pending, state: 'scored', result: resultOf(`u${k}`, 1) }])
     const some = await store.reader.finalsAfter(after, 100, 1e6)
     read.push(...some.map(({ uid }) => uid))
     after = some.at(-1)?.seq ?? after
