@@ -50,11 +50,11 @@ export const opened = async (folder: string, more: Partial<StoreOptions> = {}): 
 /** Gives rollouts their finals, together. */
 export const finish = (
   store: RunStore,
-  pendings: Iterable<Pending>,
+  rollouts: Iterable<Pending>,
   state: FinalState = 'scored',
 ): Promise<void> =>
   store.finish(
-    [...pendings].map((pending) => {
+    [...rollouts].map((pending) => {
       const { uid, attempt } = pending.head
       return { pending, state, result: resultOf(uid, attempt) }
     }),

@@ -4,6 +4,7 @@
  */
 import { eachInSlices } from '../../core/slices.ts'
 import type { CommitLog } from './commit-log.ts'
+import { groupKeyOf } from './group-ends.ts'
 import type { AnswerHead, PartialHead } from './records.ts'
 import type { Pending, RunState } from './run-state.ts'
 import type { SegmentFiles } from './segment-files.ts'
@@ -143,7 +144,10 @@ export class Compaction {
     }
     if (pending.place.segment !== segment || pending.isOver) return
     const body = await files.body(pending.place)
-    const place = await log.add({ ...pending.head }, body ?? new Uint8Array(), kept)
+    const group = groupKeyOf(pending.head)
+    const ended = group === null ? [] : state.groups.endedOf(group)
+    const without = ended.length === 0 ? undefined : ended
+    const place = await log.add({ ...pending.head, without }, body ?? new Uint8Array(), kept)
     if (place) state.movedPending(pending, place, body === null)
   }
 }

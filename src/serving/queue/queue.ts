@@ -195,7 +195,7 @@ export class RolloutQueue {
       throw error instanceof GatewayError ? error : diskFailed(error)
     }
     const { isNew, pending, before } = accepted
-    if (before) this.scheduler.drop(before, true)
+    if (before) this.scheduler.drop(store, before, true)
     if (isNew && pending && !pending.isOver) this.scheduler.add(store, pending, submission.body)
     return accepted
   }
@@ -216,8 +216,10 @@ export class RolloutQueue {
       const pending = candidates[index] as Pending
       if (!matches(pending)) return
       const result = nativeResultText(unscored(pending, cancelled))
-      finals.push(store.finish([{ pending, state: 'cancelled', result }]))
-      this.scheduler.drop(pending, false)
+      finals.push(
+        store.finish([{ pending, state: 'cancelled', result }], this.scheduler.fateWithoutOthers(pending)),
+      )
+      this.scheduler.drop(store, pending, false)
     })
     if (cancelling !== null) await cancelling
     try {

@@ -5,6 +5,8 @@ import type { RunStore } from './run-store.ts'
 export interface Unit {
   readonly store: RunStore
   readonly members: readonly Pending[]
+  /** Its answers are compared. */
+  readonly isGroup: boolean
   /** Times that it was tried and found its servers away. */
   readonly tries: number
 }

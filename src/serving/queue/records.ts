@@ -40,6 +40,8 @@ export interface AcceptHead {
    * lower number than this belongs to its earlier life. Absent in files of earlier versions.
    */
   readonly since?: number | undefined
+  /** Of a copy: the uids of its group that had ended without the others. */
+  readonly without?: readonly string[] | undefined
 }
 
 export interface OlderAttempt {
@@ -83,6 +85,10 @@ export interface FinalHead {
   readonly state: FinalState
   /** Finals that count together or not at all: which of how many this is. Absent: it is alone. */
   readonly part?: readonly [index: number, count: number] | undefined
+  /** The group of an answer that a reward compares with others: see groupKeyOf. */
+  readonly group?: string | undefined
+  /** All answers of the group were compared; absent: this one ended without some of them. */
+  readonly whole?: true | undefined
 }
 
 export type Head = OpenHead | AcceptHead | AnswerHead | PartialHead | FinalHead

@@ -4,6 +4,7 @@
  */
 import type { Place } from './commit-log.ts'
 import { type Final, FinalIndex } from './final-index.ts'
+import { GroupEnds, groupKeyOf } from './group-ends.ts'
 import { LivePartials } from './live-partials.ts'
 import type { AcceptHead, AnswerHead, FinalHead, OpenHead, PartialHead } from './records.ts'
 
@@ -42,6 +43,7 @@ export class RunState {
   /** The number of the last early result; 0: there was none. */
   lastPartial = 0
   readonly partials = new LivePartials<Pending>()
+  readonly groups = new GroupEnds()
   readonly #finals = new FinalIndex()
   /** What was read before the copy of its rollout, by uid; null once all records were read. */
   #early: Map<string, { readonly head: AnswerHead | PartialHead; readonly place: Place }[]> | null = new Map()
@@ -95,6 +97,8 @@ export class RunState {
     const pending: Pending = { head, place, bodyBytes, answers, partial, damage, isOver: false }
     this.#newest.set(uid, pending)
     this.pending.add(pending)
+    const group = groupKeyOf(head)
+    if (group !== null) this.groups.joined(group, uid, head.without)
     this.#changed(head, 1)
     this.#count(place, 1)
     for (const one of answers.values()) this.#count(one, 1)
@@ -151,7 +155,7 @@ export class RunState {
     return null
   }
 
-  finished({ uid, attempt, seq, at, state }: FinalHead, place: Place): void {
+  finished({ uid, attempt, seq, at, state, group, whole }: FinalHead, place: Place): void {
     const before = this.#finals.get(seq)
     if (before) this.#count(before.place, -1)
     this.#finals.set(seq, { uid, attempt, at, state, place })
@@ -163,6 +167,8 @@ export class RunState {
       this.#forget(newest)
       this.#newest.set(uid, seq)
     }
+    if (group !== undefined && whole) this.groups.whole(group)
+    else if (group !== undefined && !this.pendingOf(uid)) this.groups.ended(group, uid)
   }
 
   /** A final was copied to another file. */
@@ -212,7 +218,11 @@ export class RunState {
   }
 
   #forget(pending: Pending): void {
-    if (this.pending.delete(pending)) this.#changed(pending.head, -1)
+    if (this.pending.delete(pending)) {
+      this.#changed(pending.head, -1)
+      const group = groupKeyOf(pending.head)
+      if (group !== null) this.groups.left(group)
+    }
     this.#count(pending.place, -1)
     if (pending.partial) this.#count(pending.partial.place, -1)
     this.partials.delete(pending)

@@ -9,6 +9,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { CommitLog, type Place } from './commit-log.ts'
 import { Compaction } from './compaction.ts'
 import { EventRate } from './event-rate.ts'
+import { groupKeyOf } from './group-ends.ts'
 import type { OpenFiles } from './open-files.ts'
 import { RecentFinals } from './recent-finals.ts'
 import {
@@ -62,6 +63,9 @@ export interface GivenFinal {
   readonly state: FinalState
   readonly result: string
 }
+
+/** `whole`: all its answers were compared. `apart`: these ended without some of them. */
+export type GroupFate = 'whole' | 'apart' | null
 
 /** What became of a submission. `before`: the attempt that it replaced, which had no final. */
 export interface Accepted {
@@ -243,9 +247,9 @@ export class RunStore {
 
   /**
    * Gives rollouts their finals: all of them or, if the process ends meanwhile, none. Resolves once they are on disk; tries again until they
-   * are. Leaves out rollouts that have one.
+   * are. Leaves out rollouts that have one. `group`: what became of the group that their reward compares; null: it compares none.
    */
-  async finish(given: readonly GivenFinal[]): Promise<void> {
+  async finish(given: readonly GivenFinal[], group: GroupFate = null): Promise<void> {
     const open = given.filter(({ pending }) => !pending.isOver)
     if (open.length === 0) return
     const at = this.#options.wallClock()
@@ -254,7 +258,12 @@ export class RunStore {
       this.#given += 1
       const { uid, attempt, digest, older } = pending.head
       const part = open.length > 1 ? ([index, open.length] as const) : undefined
-      const head: FinalHead = { k: 'final', uid, attempt, digest, older, seq: this.#given, at, state, part }
+      const key = (group && groupKeyOf(pending.head)) ?? undefined
+      if (key !== undefined && group === 'apart') this.state.groups.ended(key, uid)
+      const head: FinalHead = {
+        ...{ k: 'final', uid, attempt, digest, older, seq: this.#given, at, state },
+        ...{ part, group: key, whole: group === 'whole' || undefined },
+      }
       return { head, result }
     })
     const records = finals.map(({ head, result }) => ({ head: { ...head }, body: Buffer.from(result) }))

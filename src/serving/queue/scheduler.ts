@@ -2,17 +2,19 @@
  * Takes accepted rollouts to their finals. Only the rollouts that are being scored are in memory; the others wait on disk. A
  * rollout whose servers are away is tried again until its deadline.
  */
+import { heapShare } from '../../core/heap-share.ts'
 import type { Failure } from '../../core/sample/sample.ts'
 import type { StallCause } from '../../core/stalls/request-times.ts'
 import { Deadlines } from './deadlines.ts'
-import { GroupWaits } from './group-waits.ts'
+import { groupKeyOf } from './group-ends.ts'
+import { GroupWaits, type WaitingGroup } from './group-waits.ts'
 import { Pauses } from './pauses.ts'
 import { Plans } from './plans.ts'
 import { ReadyUnits, type Unit } from './ready.ts'
 import type { Pending } from './run-state.ts'
-import type { RunStore } from './run-store.ts'
+import type { GroupFate, RunStore } from './run-store.ts'
 import { type ScoringParts, type Tried, Try, UnitScoring } from './unit-scoring.ts'
-import { incomplete, tooLate } from './unscored.ts'
+import { incomplete, tooLate, withoutOthers } from './unscored.ts'
 
 /** What the scheduler needs. */
 export interface SchedulerParts extends ScoringParts {
@@ -28,8 +30,9 @@ export interface SchedulerCounts {
   readonly retries: number
 }
 
+const mebi = 1024 * 1024
 /** Bytes of rollouts that are scored at a time; one may always be. */
-const mostRunningBytes = 256 * 1024 * 1024
+const mostRunningBytes = Math.min(256 * mebi, heapShare(1 / 8))
 /** Units that start in one turn of the event loop. */
 const startsPerTurn = 16
 
@@ -102,12 +105,18 @@ export class Scheduler {
   }
 
   /** The rollout has a final, or a newer attempt took its place: `isReplaced`. Its questions are cancelled. */
-  drop(pending: Pending, isReplaced: boolean): void {
+  drop(store: RunStore, pending: Pending, isReplaced: boolean): void {
     this.#release(pending)
-    this.#groups.delete(pending)
+    this.#groups.delete(store, pending)
+    if (!isReplaced) this.#settle(this.#groups.groupOf(store, pending))
     const running = this.#tries.get(pending)
     // The other members of a group go on without a reader for this one, but not without its newest answer.
     if (running && (isReplaced || running.unit.members.every(({ isOver }) => isOver))) running.abort()
+  }
+
+  /** What a final says of the rollout's group if it comes without the others. */
+  fateWithoutOthers({ head }: Pending): GroupFate {
+    return this.#plans.compares(head.reward) ? 'apart' : null
   }
 
   /** Starts nothing more. */
@@ -125,26 +134,38 @@ export class Scheduler {
   #enqueue(store: RunStore, pending: Pending): void {
     // Also where it comes back from a job that was aborted: the deadline may have passed while the engine was to end it.
     this.#deadlines.set(store, pending, pending.head.deadline)
-    const { group, size, reward } = pending.head
-    if (
-      pending.damage !== null ||
-      group === undefined ||
-      size === undefined ||
-      !this.#plans.compares(reward)
-    ) {
-      this.#ready.add({ store, members: [pending], tries: 0 })
+    const { at, deadline, reward } = pending.head
+    if (pending.damage !== null || groupKeyOf(pending.head) === null || !this.#plans.compares(reward)) {
+      this.#ready.add({ store, members: [pending], isGroup: false, tries: 0 })
       this.#pump()
       return
     }
-    const members = this.#groups.add(store, pending, size)
-    if (members) {
-      this.#ready.add({ store, members, tries: 0 })
-      this.#pump()
-      return
-    }
-    const { at, deadline } = pending.head
     // A group that may be smaller leaves half of the time for scoring it.
     if (this.#plans.leastOf(reward) !== null) this.#deadlines.set(store, pending, at + (deadline - at) / 2)
+    this.#settle(this.#groups.add(store, pending))
+  }
+
+  /** Scores a group that is complete, and ends one that cannot be. */
+  #settle(group: WaitingGroup | undefined): void {
+    if (!group) return
+    const { store, members, size } = group
+    const [first] = members as unknown as [Pending]
+    const count = members.size
+    const ended = store.state.groups.endedOf(groupKeyOf(first.head) ?? '').length
+    if (count >= size) this.#scoreGroup(group)
+    else if (count + ended < size) return
+    else if (this.#isEnough(first, count)) this.#scoreGroup(group)
+    else void this.#end(store, this.#groups.take(group), withoutOthers(first, count, ended))
+  }
+
+  #scoreGroup(group: WaitingGroup): void {
+    this.#ready.add({ store: group.store, members: this.#groups.take(group), isGroup: true, tries: 0 })
+    this.#pump()
+  }
+
+  /** Whether the reward scores a group with so many answers. */
+  #isEnough({ head }: Pending, count: number): boolean {
+    return count >= (this.#plans.leastOf(head.reward) ?? Number.POSITIVE_INFINITY)
   }
 
   readonly #pump = (): void => {
@@ -184,6 +205,8 @@ export class Scheduler {
         if (pending.isOver) this.#release(pending)
       }
       this.#goOn(unit, tried)
+      // One that ended without the others may leave a group that cannot be complete.
+      if (tried === 'over') this.#settle(this.#groups.groupOf(unit.store, unit.members[0] as Pending))
       this.#pump()
     })
     this.#running.add(work)
@@ -200,29 +223,25 @@ export class Scheduler {
 
   /** The time of a rollout is over, or half of it if its group may be smaller. */
   readonly #endOne = (store: RunStore, pending: Pending): void => {
-    const { deadline, reward } = pending.head
+    const { deadline } = pending.head
     const isOver = deadline <= this.#parts.wallClock()
     if (!isOver) this.#deadlines.set(store, pending, deadline)
     // The engine ends what is being scored.
     if (this.#tries.has(pending) || this.#ending.has(pending)) return
-    if (!this.#groups.has(pending)) {
+    const group = this.#groups.has(pending) ? this.#groups.groupOf(store, pending) : undefined
+    if (!group) {
       if (isOver) void this.#end(store, [pending], tooLate)
       return
     }
-    const count = this.#groups.count(pending)
-    if (count >= (this.#plans.leastOf(reward) ?? Number.POSITIVE_INFINITY)) {
-      this.#ready.add({ store, members: this.#groups.take(pending), tries: 0 })
-      this.#pump()
-    } else if (isOver) {
-      const failure = incomplete(pending, count)
-      void this.#end(store, this.#groups.take(pending), failure)
-    }
+    const count = group.members.size
+    if (this.#isEnough(pending, count)) this.#scoreGroup(group)
+    else if (isOver) void this.#end(store, this.#groups.take(group), incomplete(pending, count))
   }
 
   async #end(store: RunStore, members: readonly Pending[], failure: Failure): Promise<void> {
     for (const pending of members) this.#ending.add(pending)
     try {
-      await this.#scoring.end(store, members, failure)
+      await this.#scoring.end({ store, members, isGroup: false, tries: 0 }, failure)
     } finally {
       for (const pending of members) {
         this.#ending.delete(pending)

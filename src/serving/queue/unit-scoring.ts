@@ -77,7 +77,8 @@ export class UnitScoring {
   }
 
   /** Ends rollouts without scoring them, as the engine ends rows that cannot be read: the record and the monitors see them. */
-  async end(store: RunStore, members: readonly Pending[], failure: Failure): Promise<void> {
+  async end(unit: Unit, failure: Failure): Promise<void> {
+    const { store, members } = unit
     const { reward, step, uid, attempt } = (members[0] as Pending).head
     let outcomes: readonly Outcome[]
     try {
@@ -96,7 +97,7 @@ export class UnitScoring {
       if (error instanceof GatewayError && error.code === 'RG_CLOSING') return
       outcomes = members.map((pending) => unscored(pending, failure))
     }
-    await this.#finishAll(store, members, outcomes)
+    await this.#finishAll(unit, outcomes)
   }
 
   async #score(job: Try): Promise<Tried> {
@@ -132,7 +133,7 @@ export class UnitScoring {
     if (job.isAborted) return 'aborted'
     const away = outcomes.find((outcome) => this.#isAway(outcome, clock.now() - began))
     if (away && !away.valid && this.#mayRetry(job.unit)) return { away: away.failure.kind }
-    await this.#finishAll(store, members, outcomes)
+    await this.#finishAll(job.unit, outcomes)
     return 'over'
   }
 
@@ -142,16 +143,14 @@ export class UnitScoring {
     return clock.now() - Math.max(0, wallClock() - Math.max(...members.map(({ head }) => head.at)))
   }
 
-  async #finishAll(
-    store: RunStore,
-    members: readonly Pending[],
-    outcomes: readonly Outcome[],
-  ): Promise<void> {
+  async #finishAll({ store, members, isGroup }: Unit, outcomes: readonly Outcome[]): Promise<void> {
     const given = members.map((pending, at) => {
       const outcome = outcomes[at] as Outcome
       return { pending, state: stateOf(pending, outcome), result: nativeResultText(outcome) }
     })
-    const done = store.finish(given)
+    const { reward, size = 0 } = (members[0] as Pending).head
+    const isWhole = isGroup && members.length >= size
+    const done = store.finish(given, isWhole ? 'whole' : this.#plans.compares(reward) ? 'apart' : null)
     for (const pending of members) this.held.delete(pending)
     // The log is closed: after a restart the rollouts are scored again with the answers that were kept.
     await done.catch(() => {})
@@ -186,7 +185,6 @@ export class UnitScoring {
     // It stays on disk.
     if (code === 'RG_CLOSING') return 'over'
     if (code === 'RG_OVERLOADED' && this.#mayRetry(unit)) return { away: 'overloaded' }
-    const { store, members } = unit
     const detail =
       error instanceof GatewayError
         ? error.message
@@ -198,9 +196,8 @@ export class UnitScoring {
     const kind = code === 'RG_OVERLOADED' ? 'overloaded' : 'function_error'
     const failure: Failure = { kind, retryable: true, detail }
     await this.#finishAll(
-      store,
-      members,
-      members.map((pending) => unscored(pending, failure)),
+      unit,
+      unit.members.map((pending) => unscored(pending, failure)),
     )
     return 'over'
   }

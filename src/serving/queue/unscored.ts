@@ -27,6 +27,13 @@ export const incomplete = ({ head: { group, size } }: Pending, count: number): F
   detail: `the group '${group}' has ${count} of its ${size} answers at the deadline`,
 })
 
+/** `ended`: answers of its group that were cancelled, or have ended in another way, before the others had come. */
+export const withoutOthers = ({ head: { group, size } }: Pending, count: number, ended: number): Failure => ({
+  kind: 'group_incomplete',
+  retryable: true,
+  detail: `the group '${group}' has ${count} of its ${size} answers and cannot be complete: ${ended} had ended before`,
+})
+
 /** An outcome without any term. */
 export const unscored = ({ head }: Pending, failure: Failure): Outcome => ({
   id: head.uid,

@@ -39,7 +39,7 @@ t.test('a uid that is used again after its final has expired is not lost by a re
     await store.close()
     store = await opened(folder, parts)
   }
-  const pendings = () => [...store.state.pending].map(({ head }) => `${head.uid} ${head.attempt}`)
+  const unfinished = () => [...store.state.pending].map(({ head }) => `${head.uid} ${head.attempt}`)
   await store.submit(submission('long', 'holds the run'))
   for (const text of ['one', 'one and more', 'one again']) await store.submit(submission('u', text))
   const [first] = [...store.state.pending].filter(({ head }) => head.uid === 'u')
@@ -50,15 +50,15 @@ t.test('a uid that is used again after its final has expired is not lost by a re
   t.equal(store.state.newestOf('u'), undefined)
   for (const [attempt, text] of ['one', 'two'].entries()) {
     t.equal((await store.submit(submission('u', text))).attempt, attempt + 1)
-    t.strictSame(pendings(), ['long 1', `u ${attempt + 1}`])
+    t.strictSame(unfinished(), ['long 1', `u ${attempt + 1}`])
     await restart()
-    t.strictSame(pendings(), ['long 1', `u ${attempt + 1}`], 'the final of its earlier life is another one')
+    t.strictSame(unfinished(), ['long 1', `u ${attempt + 1}`], 'the final of its earlier life is another one')
     const answers = store.state.pendingOf('u')?.answers
     t.equal(answers?.size, 0, 'nor are its answers those of its earlier life')
   }
   await finishAll(store)
   await restart()
-  t.strictSame(pendings(), [])
+  t.strictSame(unfinished(), [])
   t.equal(store.last, 3)
   t.equal((await store.submit(submission('u', 'two'))).state, 'scored')
   await store.close()
