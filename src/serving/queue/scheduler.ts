@@ -14,7 +14,7 @@ import { ReadyUnits, type Unit } from './ready.ts'
 import type { Pending } from './run-state.ts'
 import type { GroupFate, RunStore } from './run-store.ts'
 import { type ScoringParts, type Tried, Try, UnitScoring } from './unit-scoring.ts'
-import { incomplete, tooLate, withoutOthers } from './unscored.ts'
+import { incomplete, tooLarge, tooLate, withoutOthers } from './unscored.ts'
 
 /** What the scheduler needs. */
 export interface SchedulerParts extends ScoringParts {
@@ -33,6 +33,8 @@ export interface SchedulerCounts {
 const mebi = 1024 * 1024
 /** Bytes of rollouts that are scored at a time; one may always be. */
 const mostRunningBytes = Math.min(256 * mebi, heapShare(1 / 8))
+/** Bytes of the answers of a group: they are scored together. */
+const mostGroupBytes = Math.min(256 * mebi, heapShare(1 / 16))
 /** Units that start in one turn of the event loop. */
 const startsPerTurn = 16
 
@@ -152,7 +154,10 @@ export class Scheduler {
     const [first] = members as unknown as [Pending]
     const count = members.size
     const ended = store.state.groups.endedOf(groupKeyOf(first.head) ?? '').length
-    if (count >= size) this.#scoreGroup(group)
+    const most = Math.min(mostGroupBytes, this.#parts.gateway.settings.limits.max_bodies_bytes)
+    if (this.#groups.isTooLarge(group, most))
+      void this.#end(store, this.#groups.take(group), tooLarge(first, count, most))
+    else if (count >= size) this.#scoreGroup(group)
     else if (count + ended < size) return
     else if (this.#isEnough(first, count)) this.#scoreGroup(group)
     else void this.#end(store, this.#groups.take(group), withoutOthers(first, count, ended))

@@ -34,6 +34,13 @@ export const withoutOthers = ({ head: { group, size } }: Pending, count: number,
   detail: `the group '${group}' has ${count} of its ${size} answers and cannot be complete: ${ended} had ended before`,
 })
 
+/** `most`: bytes that the answers of a group may have. */
+export const tooLarge = ({ head: { group, size } }: Pending, count: number, most: number): Failure => ({
+  kind: 'group_incomplete',
+  retryable: false,
+  detail: `the answers of the group '${group}' have more than ${most} bytes together (${count} of ${size} were here); more do not fit into this gateway's memory`,
+})
+
 /** An outcome without any term. */
 export const unscored = ({ head }: Pending, failure: Failure): Outcome => ({
   id: head.uid,

@@ -119,3 +119,28 @@ t.test('which answers a group has lost is known after any compaction', async (t)
   t.strictSame(store.state.groups.endedOf(key), [])
   await store.close()
 })
+
+t.test(
+  'a group that does not fit into memory is ended by name, with the answers that come later',
+  async (t) => {
+    const folder = newFolder()
+    const gateway = { limits: { max_bodies_bytes: 400_000 } }
+    const world = await worldOf(t, { folder }, undefined, {}, {}, gateway)
+    const large = (uid: string) => ({
+      reward: 'ranked',
+      sample: { response: uid.padEnd(100_000, 'x'), group_id: 'large', group_size: 6 },
+    })
+    for (const uid of ['a', 'b', 'c', 'd', 'e', 'f']) await world.put(uid, large(uid))
+    const finals = await world.finals(6)
+    for (const { state, result } of finals)
+      t.match(
+        [state, result.failure],
+        [
+          'invalid',
+          { kind: 'group_incomplete', retryable: false, detail: /'large' have more than 400000 bytes/ },
+        ],
+      )
+    await putAll(world, ['1', '2', '3', '4'])
+    t.equal((await world.finals(10)).filter(({ state }) => state === 'scored').length, 4, 'others are scored')
+  },
+)
