@@ -1,5 +1,6 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Test } from 'tap'
+import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { testApp } from './app.ts'
 import { newFolder } from './run-store.ts'
 import { completion, type Script, scriptedServer } from './scripted-server.ts'
@@ -19,6 +20,8 @@ export interface World {
   lines(lines: readonly (object | string)[], run?: string): Promise<Reply>
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Reply>
   post(path: string, body: object): Promise<Reply>
+  /** Reads a path until its reply is so. */
+  getUntil(path: string, isSo: (reply: Reply) => boolean): Promise<Reply>
   /** Finals from the beginning, once there are so many. */
   finals(count: number, run?: string): Promise<Reply['json'][]>
 }
@@ -88,6 +91,13 @@ export async function worldOf(
         headers: { 'content-type': 'application/x-ndjson' },
         payload: lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
       }),
+    async getUntil(path, isSo) {
+      for (;;) {
+        const reply = await get(path)
+        if (isSo(reply)) return reply
+        await new Promise(setImmediate)
+      }
+    },
     post: (url, body) => asked({ method: 'POST', url, headers: json, payload: JSON.stringify(body) }),
     async finals(count, run = 'a') {
       const found: Reply['json'][] = []
@@ -108,3 +118,23 @@ export const rule = (response: string, more: object = {}) => ({
   sample: { response, ground_truth: '4' },
   ...more,
 })
+
+/** A clock and a wall clock whose time a test moves, with what the queue does every five seconds. */
+export function movedClock() {
+  let ahead = 0
+  let maintain = () => {}
+  const clock: Clock = {
+    ...systemClock,
+    after(ms, fn) {
+      if (ms === 5000) maintain = fn
+      return systemClock.after(ms, fn)
+    },
+  }
+  return {
+    parts: { clock, wallClock: () => Date.now() + ahead },
+    advance(ms: number) {
+      ahead += ms
+    },
+    maintain: () => maintain(),
+  }
+}

@@ -16,6 +16,8 @@ const readerRetryS = 5
 
 /** What a reader has: the numbers of the last final and of the last early result. */
 export interface Position {
+  /** The run's: a run that was removed and began again has another one. '': it did not exist yet. */
+  readonly id: string
   readonly final: number
   /** null: it reads no early results. */
   readonly partial: number | null
@@ -25,12 +27,15 @@ export interface Position {
 export interface News {
   readonly partials: readonly ReadPartial[]
   readonly finals: readonly ReadFinal[]
+  /** Before them. */
+  readonly from: Position
   /** Behind them. */
   readonly position: Position
 }
 
-export const cursorOf = (id: string, { final, partial }: Position): string =>
-  partial === null ? `${id}-${final}` : `${id}-${final}-${partial}`
+/** '' if the run does not exist yet. */
+export const cursorOf = ({ id, final, partial }: Position): string =>
+  id === '' ? '' : partial === null ? `${id}-${final}` : `${id}-${final}-${partial}`
 
 /** A final as JSON. The result is null if its record is damaged. */
 export function finalText(cursor: string, { uid, attempt, at, state, result }: ReadFinal): string {
@@ -87,11 +92,6 @@ export class FinalReader {
     this.#hasPartials = hasPartials
   }
 
-  /** '' if the run does not exist yet. */
-  get id(): string {
-    return this.#queue.runs.get(this.#run)?.id ?? ''
-  }
-
   /** True once nobody reads any more, or the server ends. */
   get isOver(): boolean {
     return this.#gone.aborted || this.#queue.stopping.aborted
@@ -99,49 +99,70 @@ export class FinalReader {
 
   /** What the reader has. Throws RG_REQUEST_INVALID and RG_CURSOR_UNKNOWN. */
   read(cursor: string | undefined): Position {
-    const store = this.#queue.runs.get(this.#run)
     const none = this.#hasPartials ? 0 : null
-    if (cursor === undefined || cursor === '') return { final: store?.state.expired ?? 0, partial: none }
+    if (cursor === undefined || cursor === '') return this.#beginning(none)
     const [, id, digits, more] = /^([0-9a-f]{12})-(\d{1,15})(?:-(\d{1,15}))?$/.exec(cursor) ?? []
     if (id === undefined)
       throw new GatewayError('RG_REQUEST_INVALID', 'after: is not a cursor of this gateway')
-    const final = Number(digits)
-    const partial = Number(more ?? 0)
-    if (store?.id !== id || final > store.last || partial > store.state.lastPartial)
+    const partial = more === undefined ? null : Number(more)
+    const position = this.#checked({ id, final: Number(digits), partial })
+    return { ...position, partial: this.#hasPartials ? (position.partial ?? 0) : none }
+  }
+
+  /** Before the oldest final that is kept. */
+  #beginning(partial: number | null): Position {
+    const store = this.#queue.runs.get(this.#run)
+    return { id: store?.id ?? '', final: store?.state.expired ?? 0, partial }
+  }
+
+  /**
+   * Where a reader goes on: at its position or, if it had everything of a run that was removed, at the beginning of the run that has the
+   * name now. Throws RG_CURSOR_UNKNOWN, with the oldest position that is known, if finals behind the position cannot be read any more.
+   */
+  #checked(position: Position): Position {
+    const { id, final, partial } = position
+    if (id === '') return this.#beginning(partial)
+    const store = this.#queue.runs.get(this.#run)
+    const beginning = this.#beginning(partial === null ? null : 0)
+    if (store?.id !== id) {
+      const last = this.#queue.lastOfRemoved(id)
+      if (final === last) return beginning
+      const lost = last === undefined || final > last ? null : last - final
+      const told = `the run '${this.#run}' has no such cursor: it was removed, or its folder is an older copy; read it from the beginning`
+      throw this.#unknown(told, beginning, lost)
+    }
+    if (final > store.last || (partial ?? 0) > store.state.lastPartial)
       throw this.#unknown(
-        `the run '${this.#run}' has no such cursor: it was removed, or its folder is an older copy; read it from the beginning`,
-        { final: store?.state.expired ?? 0, partial: more === undefined ? null : 0 },
+        `the run '${this.#run}' has not come to this cursor: its folder is an older copy; read it from the beginning`,
+        beginning,
         null,
       )
     const { expired } = store.state
-    if (final < expired) {
-      const left = { final: expired, partial: more === undefined ? null : partial }
-      const lost = expired - final
-      const told = `${lost} finals behind this cursor are older than queue.keep_s and gone; go on after ${this.cursorAt(left)}`
-      throw this.#unknown(told, left, lost)
-    }
-    return { final, partial: this.#hasPartials ? partial : none }
+    if (final >= expired) return position
+    const left = { id, final: expired, partial }
+    const lost = expired - final
+    const told = `${lost} finals behind this cursor are older than queue.keep_s and gone; go on after ${cursorOf(left)}`
+    throw this.#unknown(told, left, lost)
   }
 
   /** `left`: the oldest position that is known. `lost`: finals that nobody can read any more; null if nobody can say how many. */
   #unknown(message: string, left: Position, lost: number | null): GatewayError {
-    return new ErrorWithFields('RG_CURSOR_UNKNOWN', message, { cursor: this.cursorAt(left), lost })
+    return new ErrorWithFields('RG_CURSOR_UNKNOWN', message, { cursor: cursorOf(left), lost })
   }
 
-  /** '' if the run does not exist yet. */
-  cursorAt(position: Position): string {
-    const { id } = this
-    return id === '' ? '' : cursorOf(id, position)
-  }
-
-  /** The next results, at most `count`; none if there is none within `waitMs`. */
-  async next(after: Position, count: number, waitMs: number, chars = mostChars): Promise<News> {
+  /**
+   * The next results, at most `count`; none if there is none within `waitMs`. Rejects with RG_CURSOR_UNKNOWN if the run was removed
+   * meanwhile, or finals have expired that the reader does not have.
+   */
+  async next(from: Position, count: number, waitMs: number, chars = mostChars): Promise<News> {
     const until = this.#clock.now() + waitMs
+    let after = from
     for (;;) {
-      const news = await this.#now(after, count, chars)
+      after = this.#checked(after)
+      const news = after.id === '' ? null : await this.#now(after, count, chars)
       if (news) return news
       const left = until - this.#clock.now()
-      if (left <= 0 || this.isOver) return { partials: [], finals: [], position: after }
+      if (left <= 0 || this.isOver) return { partials: [], finals: [], from: after, position: after }
       await this.#change(left, after)
     }
   }
@@ -153,10 +174,12 @@ export class FinalReader {
     const partials = partial === null ? [] : await store.reader.partialsAfter(partial, count, chars)
     const finals =
       partials.length < count ? await store.reader.finalsAfter(final, count - partials.length, chars) : []
+    // The oldest may have expired while they were read.
+    this.#checked(after)
     if (partials.length === 0 && finals.length === 0) return null
     if (partial !== null) partial = partials.at(-1)?.number ?? partial
     final = finals.at(-1)?.seq ?? final
-    return { partials, finals, position: { final, partial } }
+    return { partials, finals, from: after, position: { id: after.id, final, partial } }
   }
 
   /** Resolves after the next result or new run, after `ms`, or when nobody reads any more. */
@@ -191,33 +214,39 @@ export function finalEvents(reader: FinalReader, from: Position, mayRead: () => 
     let after = from
     yield ': finals of the run\n\n'
     while (!reader.isOver && mayRead()) {
-      const news = await reader.next(after, streamed.events, keepAliveMs, streamed.chars)
+      let news: News
+      try {
+        news = await reader.next(after, streamed.events, keepAliveMs, streamed.chars)
+      } catch (error) {
+        // Whoever connects again with the last id gets a 410 that says where to go on.
+        if (error instanceof GatewayError && error.code === 'RG_CURSOR_UNKNOWN') return
+        throw error
+      }
+      after = news.position
       if (news.partials.length + news.finals.length === 0) {
         if (!reader.isOver) yield ': alive\n\n'
         continue
       }
-      const { id } = reader
-      yield [...partialTexts(id, after, news), ...finalTexts(id, news)]
+      yield [...partialTexts(news), ...finalTexts(news)]
         .map(({ name, cursor, text }) => `event: ${name}\nid: ${cursor}\ndata: ${text}\n\n`)
         .join('')
-      after = news.position
     }
   }
   return Readable.from(chunks(), { objectMode: false, highWaterMark: 1 })
 }
 
-/** Early results as JSON, each with the cursor behind it. `from`: what the reader had before. */
-export function* partialTexts(id: string, from: Position, { partials }: News): Generator<Text> {
+/** Early results as JSON, each with the cursor behind it. */
+export function* partialTexts({ partials, from }: News): Generator<Text> {
   for (const one of partials) {
-    const cursor = cursorOf(id, { final: from.final, partial: one.number })
+    const cursor = cursorOf({ ...from, partial: one.number })
     yield { name: 'partial', cursor, text: partialText(cursor, one) }
   }
 }
 
 /** Finals as JSON, each with the cursor behind it: they come after the early results. */
-export function* finalTexts(id: string, { finals, position }: News): Generator<Text> {
+export function* finalTexts({ finals, position }: News): Generator<Text> {
   for (const one of finals) {
-    const cursor = cursorOf(id, { final: one.seq, partial: position.partial })
+    const cursor = cursorOf({ ...position, final: one.seq })
     yield { name: 'final', cursor, text: finalText(cursor, one) }
   }
 }

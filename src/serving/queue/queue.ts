@@ -58,6 +58,8 @@ export interface Cancellation {
 
 const segmentBytes = 64 * 1024 * 1024
 const maintainMs = 5000
+/** Runs that are remembered after their removal: a reader that had all their finals has lost none. */
+const mostRemoved = 1024
 
 /** Opens the queue that the settings ask for; null if they ask for none. Throws RG_CONFIG_INVALID. */
 export async function openQueue(options: QueueOptions): Promise<RolloutQueue | null> {
@@ -102,6 +104,7 @@ export class RolloutQueue {
   readonly #files = new OpenFiles()
   readonly #recent = new RecentFinals<ReadFinal>()
   readonly #whenCreated = new Set<() => void>()
+  readonly #removed = new Map<string, number>()
   /** Runs whose folders are being removed. */
   readonly #removing = new Map<string, Promise<void>>()
 
@@ -166,6 +169,11 @@ export class RolloutQueue {
   /** The runs, by name. */
   get runs(): ReadonlyMap<string, RunStore> {
     return this.#runs
+  }
+
+  /** The number of the last final of a run that was removed a while ago, by the run's id; undefined if that is not known. */
+  lastOfRemoved(id: string): number | undefined {
+    return this.#removed.get(id)
   }
 
   /** The last write failed. */
@@ -356,6 +364,8 @@ export class RolloutQueue {
       await rm(join(this.#folder, folderOf(run)), { recursive: true, force: true })
     })().finally(() => this.#removing.delete(run))
     this.#runs.delete(run)
+    this.#removed.set(store.id, store.last)
+    if (this.#removed.size > mostRemoved) this.#removed.delete([...this.#removed.keys()][0] ?? '')
     this.#removing.set(run, removing)
     this.room.bytesChanged(-store.bytes)
     return removing

@@ -19,7 +19,6 @@ import {
   finalText,
   finalTexts,
   type News,
-  type Position,
   partialTexts,
   WaitingReaders,
 } from '../run-finals.ts'
@@ -175,12 +174,10 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
       const from = reader.read(after)
       const leave = wait_s > 0 ? readers.enter() : () => {}
       const news = await reader.next(from, limit, wait_s * 1000).finally(leave)
-      const cursor = reader.cursorAt(news.position)
+      const cursor = cursorOf(news.position)
       const pending = queue.runs.get(request.params.run)?.state.pending.size ?? 0
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
-      return replyBody(
-        rewardPieces(reader.id, from, news, { cursor, unfinished: pending, credits: queue.room.credits }),
-      )
+      return replyBody(rewardPieces(news, { cursor, unfinished: pending, credits: queue.room.credits }))
     },
   )
   app.post(
@@ -234,7 +231,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
       const [final] = await store.reader.finalsAfter(newest - 1, 1, 1)
       if (!final) throw new GatewayError('RG_NOT_FOUND', 'the queue has no such rollout')
       reply.type('application/json; charset=utf-8')
-      return finalText(cursorOf(store.id, { final: final.seq, partial: null }), final)
+      return finalText(cursorOf({ id: store.id, final: final.seq, partial: null }), final)
     },
   )
 }
@@ -253,7 +250,7 @@ function runFacts({ run, id, state, bytes, tornBytes }: RunStore): object {
     oldest: oldest === null ? null : oldest / 1000,
     finals: state.last,
     expired: state.expired,
-    cursor: cursorOf(id, { final: state.last, partial: null }),
+    cursor: cursorOf({ id, final: state.last, partial: null }),
     bytes,
     torn_bytes: tornBytes,
   }
@@ -301,13 +298,11 @@ function* batchPieces(
 }
 
 function* rewardPieces(
-  id: string,
-  from: Position,
   news: News,
   facts: { readonly cursor: string; readonly unfinished: number; readonly credits: object },
 ): Generator<string> {
-  yield* listPieces('{"results":[', finalTexts(id, news))
-  if (from.partial !== null) yield* listPieces('],"partials":[', partialTexts(id, from, news))
+  yield* listPieces('{"results":[', finalTexts(news))
+  if (news.from.partial !== null) yield* listPieces('],"partials":[', partialTexts(news))
   yield `],${JSON.stringify(facts).slice(1)}`
 }
 
