@@ -119,6 +119,12 @@ export class CommitLog {
     return [...this.#sizes].filter(([segment]) => segment !== this.#file?.segment)
   }
 
+  /** The file that is written to, with its bytes; null: the next record begins one. */
+  get open(): readonly [segment: number, bytes: number] | null {
+    const segment = this.#file?.segment
+    return segment === undefined ? null : [segment, this.#sizes.get(segment) ?? 0]
+  }
+
   /**
    * Resolves to the record's place once it is on disk, or to null if it was stale before it was written. Rejects if it cannot be written.
    * A kept record never rejects before the log is closed.

@@ -14,6 +14,8 @@ import type { SegmentFiles } from './segment-files.ts'
  * keeps no others on disk, and each byte that is copied frees as many. More counts as little if the queue is nearly full.
  */
 const mostLive = { usual: 0.5, full: 0.9 }
+/** The file that is written to is finished for this, too, once so many bytes of the log count no more: a run may write no others for hours. */
+const mostDeadBytes = 1024 * 1024
 /** What is copied with one commit, and held in memory meanwhile; one record may be longer. */
 const atOnce = { records: 256, bytes: 4 * 1024 * 1024 }
 
@@ -49,9 +51,10 @@ export class Compaction {
   async #run(isFull: boolean): Promise<void> {
     const { log, state, files } = this.#parts
     const most = isFull ? mostLive.full : mostLive.usual
+    if (this.#isOpenDead(most)) await log.seal()
     for (const [segment, bytes] of log.sealed) {
       const live = state.live.get(segment) ?? 0
-      if (this.#isStopped || (live > most * bytes && this.#live() > most)) return
+      if (this.#isStopped || (live > most * bytes && this.#shareOf(log.sealed).live > most)) return
       await this.#copy(segment)
       await files.close(segment)
       await log.remove(segment)
@@ -59,16 +62,23 @@ export class Compaction {
     }
   }
 
-  /** The share of all finished files that counts. */
-  #live(): number {
-    const { log, state } = this.#parts
+  /** Whether little of the file that is written to counts, and little of all files with it. */
+  #isOpenDead(most: number): boolean {
+    const { log } = this.#parts
+    if (log.open === null) return false
+    const all = this.#shareOf([...log.sealed, log.open])
+    return all.live <= most && all.dead >= mostDeadBytes && this.#shareOf([log.open]).live <= most
+  }
+
+  /** Which share of some files counts, and how many of their bytes do not. */
+  #shareOf(files: CommitLog['sealed']): { readonly live: number; readonly dead: number } {
     let live = 0
     let all = 0
-    for (const [segment, bytes] of log.sealed) {
-      live += state.live.get(segment) ?? 0
+    for (const [segment, bytes] of files) {
+      live += this.#parts.state.live.get(segment) ?? 0
       all += bytes
     }
-    return all === 0 ? 1 : live / all
+    return { live: all === 0 ? 1 : live / all, dead: all - live }
   }
 
   async #copy(segment: number): Promise<void> {
