@@ -325,6 +325,13 @@ export function queueLog(log: () => Log | null): QueueEvents & { flush(): void }
     damaged: (run, text) =>
       tell(() => log()?.error({ run, text }, 'the log of a run is damaged; docs/queue.md')),
     recovered: (run, found) => tell(() => log()?.info({ run, ...found }, 'a run of the queue goes on')),
+    dropped: (finals, { finals: keep_finals, bytes: keep_bytes }) =>
+      tell(() =>
+        log()?.warn(
+          { finals, keep_finals, keep_bytes },
+          'the queue keeps too many finals: the oldest are removed before queue.keep_s; docs/queue.md#bounds',
+        ),
+      ),
     lost: () =>
       tell(() => log()?.fatal('another process has taken over the folder of the queue; docs/queue.md')),
   }

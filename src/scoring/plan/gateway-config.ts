@@ -165,6 +165,10 @@ const queueConfig = z.strictObject({
     .positive()
     .max(30 * 86_400)
     .default(21_600),
+  /** Finals that all runs keep; beyond, the oldest of the runs that keep most are removed. */
+  keep_finals: z.int().min(1).max(10_000_000).default(2_000_000),
+  /** The same for the bytes of finals on disk. Default: half of `max_bytes`. */
+  keep_bytes: bytes.optional(),
   /** How long the first record waits for others before they are written together. Read at startup only. */
   commit_ms: z.number().min(0).max(1000).default(10),
 })

@@ -141,7 +141,7 @@ export class FinalReader {
     if (final >= expired) return position
     const left = { id, final: expired, partial }
     const lost = expired - final
-    const told = `${lost} finals behind this cursor are older than queue.keep_s and gone; go on after ${cursorOf(left)}`
+    const told = `${lost} finals behind this cursor are kept no more (queue.keep_s, keep_finals, keep_bytes); go on after ${cursorOf(left)}`
     throw this.#unknown(told, left, lost)
   }
 

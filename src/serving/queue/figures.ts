@@ -11,10 +11,11 @@ export function figuresOf(queue: RolloutQueue, now = Date.now()) {
       unfinished,
       oldestSeconds: (now - oldest) / 1000,
       finals: state.last,
+      kept: state.kept,
       damaged: damage.length,
     }
   })
-  const { scheduler, room, isDiskFailing } = queue
+  const { scheduler, room, isDiskFailing, droppedFinals } = queue
   const { running, counts } = scheduler
-  return { runs, running, bytes: room.bytes, isDiskFailing, ...counts }
+  return { runs, running, bytes: room.bytes, isDiskFailing, droppedFinals, ...counts }
 }

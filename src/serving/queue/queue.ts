@@ -13,6 +13,7 @@ import { nativeResultText } from '../../trainers/native-result.ts'
 import { syncFolder } from './commit-log.ts'
 import { EventRate } from './event-rate.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
+import { boundFinals, type Kept, mostKept } from './kept-finals.ts'
 import { OpenFiles } from './open-files.ts'
 import { RecentFinals } from './recent-finals.ts'
 import { Room } from './room.ts'
@@ -35,6 +36,8 @@ export interface QueueEvents {
   damaged?(run: string, text: string): void
   /** A run as it was found at the start. */
   recovered?(run: string, found: { readonly unfinished: number; readonly tornBytes: number }): void
+  /** Finals were removed before `queue.keep_s` because all runs keep too many. Once, until there is room again. */
+  dropped?(finals: number, most: Kept): void
   /** Another process took the folder over. */
   lost?(): void
 }
@@ -100,6 +103,9 @@ export class RolloutQueue {
   #maintaining: Promise<void> = Promise.resolve()
   #isFailing = false
   #hasLost = false
+  #isDropping = false
+  /** Finals that were removed before `queue.keep_s`. */
+  droppedFinals = 0
   readonly #rate: EventRate
   readonly #files = new OpenFiles()
   readonly #recent = new RecentFinals<ReadFinal>()
@@ -349,12 +355,21 @@ export class RolloutQueue {
       return
     }
     const isFull = this.room.bytes > 0.8 * this.settings.max_bytes
+    for (const store of this.#runs.values()) store.expire()
+    await this.#boundFinals()
     for (const [run, store] of this.#runs) {
-      store.expire()
       if (store.isEmpty && !this.#opening.has(run)) await this.#remove(run, store)
       // A run that takes long keeps no other from its turn.
       else store.compact(isFull).catch((error) => this.#options.events?.disk?.(reasonOf(error)))
     }
+  }
+
+  async #boundFinals(): Promise<void> {
+    const most = mostKept(this.settings)
+    const dropped = await boundFinals([...this.#runs.values()], most)
+    this.droppedFinals += dropped
+    if (dropped > 0 && !this.#isDropping) this.#options.events?.dropped?.(dropped, most)
+    this.#isDropping = dropped > 0
   }
 
   /** A run whose finals have all expired leaves nothing behind, nor does one whose first rollout was never on disk. */

@@ -40,6 +40,8 @@ export class RunState {
   last = 0
   /** Finals up to this number are no longer kept. */
   expired = 0
+  /** On disk, of the finals that are kept. */
+  keptBytes = 0
   /** The number of the last early result; 0: there was none. */
   lastPartial = 0
   readonly partials = new LivePartials<Pending>()
@@ -62,6 +64,11 @@ export class RunState {
   /** How many uids are known. */
   get size(): number {
     return this.#newest.size
+  }
+
+  /** How many finals are kept. */
+  get kept(): number {
+    return this.#finals.size
   }
 
   get uids(): Iterable<string> {
@@ -157,10 +164,10 @@ export class RunState {
 
   finished({ uid, attempt, seq, at, state, group, whole }: FinalHead, place: Place): void {
     const before = this.#finals.get(seq)
-    if (before) this.#count(before.place, -1)
+    if (before) this.#countFinal(before.place, -1)
     this.#finals.set(seq, { uid, attempt, at, state, place })
     this.last = Math.max(this.last, seq)
-    this.#count(place, 1)
+    this.#countFinal(place, 1)
     const newest = this.#newest.get(uid) ?? 0
     if (typeof newest === 'number') this.#newest.set(uid, Math.max(newest, seq))
     else if (newest.head.attempt <= attempt && (newest.head.since ?? 0) < seq) {
@@ -175,9 +182,9 @@ export class RunState {
   moved(seq: number, place: Place): void {
     const final = this.#finals.get(seq)
     if (!final) return
-    this.#count(final.place, -1)
+    this.#countFinal(final.place, -1)
     this.#finals.set(seq, { ...final, place })
-    this.#count(place, 1)
+    this.#countFinal(place, 1)
   }
 
   /** What a trainer sent was copied to another file. */
@@ -197,16 +204,22 @@ export class RunState {
   /** Forgets finals that are older than this time, oldest first. */
   expire(before: number): void {
     while (this.expired < this.last) {
-      const seq = this.expired + 1
-      const final = this.#finals.get(seq)
-      if (final) {
-        if (final.at >= before) return
-        this.#count(final.place, -1)
-        if (this.#newest.get(final.uid) === seq) this.#newest.delete(final.uid)
-      }
-      this.#finals.delete(seq)
-      this.expired = seq
+      const oldest = this.#finals.get(this.expired + 1)
+      if (oldest && oldest.at >= before) return
+      this.dropOldest()
     }
+  }
+
+  /** Forgets the oldest final that is kept. */
+  dropOldest(): void {
+    const seq = this.expired + 1
+    const final = this.#finals.get(seq)
+    if (final) {
+      this.#countFinal(final.place, -1)
+      if (this.#newest.get(final.uid) === seq) this.#newest.delete(final.uid)
+    }
+    this.#finals.delete(seq)
+    this.expired = seq
   }
 
   #changed(head: AcceptHead, sign: 1 | -1): void {
@@ -227,6 +240,11 @@ export class RunState {
     if (pending.partial) this.#count(pending.partial.place, -1)
     this.partials.delete(pending)
     for (const place of pending.answers.values()) this.#count(place, -1)
+  }
+
+  #countFinal(place: Place, sign: 1 | -1): void {
+    this.keptBytes += sign * place.length
+    this.#count(place, sign)
   }
 
   #count({ segment, length }: Place, sign: 1 | -1): void {

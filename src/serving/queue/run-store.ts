@@ -6,10 +6,12 @@ import { randomBytes } from 'node:crypto'
 import type { open } from 'node:fs/promises'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { inSlices } from '../../core/slices.ts'
 import { CommitLog, type Place } from './commit-log.ts'
 import { Compaction } from './compaction.ts'
 import { EventRate } from './event-rate.ts'
 import { groupKeyOf } from './group-ends.ts'
+import type { Kept } from './kept-finals.ts'
 import type { OpenFiles } from './open-files.ts'
 import { RecentFinals } from './recent-finals.ts'
 import {
@@ -336,6 +338,20 @@ export class RunStore {
   expire(): void {
     this.state.expire(this.#options.wallClock() - this.#options.keepMs)
     this.reader.forget(this.state.expired)
+  }
+
+  /** Forgets the oldest finals until this much is left of them. Resolves to how many it forgot. */
+  async keepAtMost({ finals, bytes }: Kept): Promise<number> {
+    const { state } = this
+    const before = state.expired
+    const forgetting = inSlices(() => {
+      if (state.expired === state.last || (state.kept <= finals && state.keptBytes <= bytes)) return false
+      state.dropOldest()
+      return true
+    })
+    if (forgetting !== null) await forgetting
+    this.reader.forget(state.expired)
+    return state.expired - before
   }
 
   /** See Compaction. Rejects if the disk does. */

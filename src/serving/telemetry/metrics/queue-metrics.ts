@@ -9,11 +9,13 @@ export interface QueueFigures {
     /** Since the oldest of them was accepted; 0 if there is none. */
     readonly oldestSeconds: number
     readonly finals: number
+    readonly kept: number
     readonly damaged: number
   }[]
   readonly running: number
   readonly bytes: number
   readonly isDiskFailing: boolean
+  readonly droppedFinals: number
   readonly reusedAnswers: number
   readonly retries: number
 }
@@ -47,6 +49,7 @@ export function queueMetrics(make: Instruments, figures: () => QueueFigures | nu
   ofRun('gauge', 'unfinished', 'Accepted rollouts without a final.', ({ unfinished }) => unfinished)
   ofRun('gauge', 'oldest_seconds', 'Age of the oldest of them.', ({ oldestSeconds }) => oldestSeconds)
   ofRun('counter', 'finals_total', 'Finals of the run, those before a restart too.', ({ finals }) => finals)
+  ofRun('gauge', 'kept_finals', 'Finals that can be read.', ({ kept }) => kept)
   ofRun(
     'gauge',
     'damaged_places',
@@ -57,6 +60,12 @@ export function queueMetrics(make: Instruments, figures: () => QueueFigures | nu
   ofAll('gauge', 'bytes', 'Bytes of the queue on disk.', ({ bytes }) => bytes)
   ofAll('gauge', 'disk_failing', '1 if the last write failed: nothing is accepted.', (all) =>
     Number(all.isDiskFailing),
+  )
+  ofAll(
+    'counter',
+    'dropped_finals_total',
+    'Finals that were removed before queue.keep_s, because of queue.keep_finals or queue.keep_bytes.',
+    (all) => all.droppedFinals,
   )
   ofAll(
     'counter',
