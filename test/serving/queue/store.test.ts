@@ -12,7 +12,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
 import { Deadlines } from '../../../src/serving/queue/deadlines.ts'
-import { lockFolder } from '../../../src/serving/queue/folder-lock.ts'
 import { readFrame, scanFrames } from '../../../src/serving/queue/frame.ts'
 import { OpenFiles } from '../../../src/serving/queue/open-files.ts'
 import type { Pending } from '../../../src/serving/queue/run-state.ts'
@@ -328,21 +327,6 @@ t.test('compaction keeps what counts, and the log stays small', async (t) => {
   if (next.pending) await store.keepPartial(next.pending, '{}')
   t.strictSame(await allPartials(store), ['1 long 1 {}', '102 next 1 {}'])
   await store.close()
-})
-
-t.test('a folder belongs to one living process', async (t) => {
-  const folder = newFolder()
-  const lock = await lockFolder(folder)
-  await t.rejects(lockFolder(folder), {
-    code: 'RG_CONFIG_INVALID',
-    message: new RegExp(`process ${process.pid}`),
-  })
-  await lock.release()
-  writeFileSync(join(folder, 'lock'), JSON.stringify({ pid: 2 ** 22 + 1, boot: 'x', began: '1' }))
-  const taken = await lockFolder(folder)
-  t.ok(await taken.isOwn(), 'the lock of a killed process is taken over')
-  writeFileSync(join(folder, 'lock'), 'another')
-  t.notOk(await taken.isOwn())
 })
 
 t.test('a log of another format is refused by name', async (t) => {
