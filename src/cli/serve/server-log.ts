@@ -320,7 +320,7 @@ export function queueLog(log: () => Log | null): QueueEvents & { flush(): void }
       tell(() =>
         trouble === null
           ? log()?.info('the disk of the queue works again')
-          : log()?.error({ trouble }, 'the disk of the queue fails: nothing is accepted; docs/queue.md'),
+          : log()?.error({ trouble }, 'the disk of the queue fails; docs/queue.md#bounds'),
       ),
     damaged: (run, text) =>
       tell(() => log()?.error({ run, text }, 'the log of a run is damaged; docs/queue.md')),

@@ -131,7 +131,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await trainerRoutes(typed, { gateway, limits: keyLimits, clock, repeated: requests.repeated })
   runRoutes(typed, { gateway, queue, limits: keyLimits, clock })
   rewardRoutes(typed, gateway)
-  healthRoutes(typed, gateway, metrics)
+  healthRoutes(typed, gateway, metrics, queue)
   passThroughRoutes(typed, gateway)
   adminRoutes(typed, gateway, clock)
   const { live, page } = options

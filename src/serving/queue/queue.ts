@@ -28,7 +28,7 @@ type QueueSettings = NonNullable<GatewaySettings['queue']>
 
 /** Events of the queue. */
 export interface QueueEvents {
-  /** Once with the reason when the disk begins to fail, once with null when it works again. */
+  /** Once with the reason when something of the disk begins to fail, once with null when all works again. */
   disk?(trouble: string | null): void
   /** Of a commit that reached the disk. */
   committed?(bytes: number, ms: number): void
@@ -101,7 +101,8 @@ export class RolloutQueue {
   readonly #stopping = new AbortController()
   #cancelMaintenance: () => void
   #maintaining: Promise<void> = Promise.resolve()
-  #isFailing = false
+  /** What fails of the disk -> why. */
+  readonly #troubles = new Map<string, string>()
   #hasLost = false
   #isDropping = false
   /** Finals that were removed before `queue.keep_s`. */
@@ -184,7 +185,18 @@ export class RolloutQueue {
 
   /** The last write failed. */
   get isDiskFailing(): boolean {
-    return this.#isFailing
+    return this.#troubles.has('write')
+  }
+
+  /** Another process has taken the folder over. */
+  get hasLost(): boolean {
+    return this.#hasLost
+  }
+
+  /** Why the queue accepts nothing, or what else of its folder fails; null: nothing. */
+  get trouble(): string | null {
+    if (this.#hasLost) return 'another process has taken over queue.folder'
+    return [...this.#troubles.values()][0] ?? null
   }
 
   /**
@@ -329,10 +341,8 @@ export class RolloutQueue {
       files: this.#files,
       recent: this.#recent,
       committed: (error, bytes, ms) => {
-        const isFailing = error !== null
-        if (isFailing !== this.#isFailing) events?.disk?.(isFailing ? reasonOf(error) : null)
-        this.#isFailing = isFailing
-        if (!isFailing) events?.committed?.(bytes, ms)
+        this.#report('write', error === null ? null : `the last write failed: ${reasonOf(error)}`)
+        if (error === null) events?.committed?.(bytes, ms)
       },
       ...(openFile && { openFile }),
     }
@@ -340,7 +350,10 @@ export class RolloutQueue {
 
   readonly #maintain = (): void => {
     this.#maintaining = this.#maintainAll()
-      .catch((error) => this.#options.events?.disk?.(reasonOf(error)))
+      .then(
+        () => this.#report('maintain', null),
+        (error) => this.#report('maintain', reasonOf(error)),
+      )
       .finally(() => {
         if (!this.stopping.aborted)
           this.#cancelMaintenance = this.#options.clock.after(maintainMs, this.#maintain)
@@ -348,20 +361,45 @@ export class RolloutQueue {
   }
 
   async #maintainAll(): Promise<void> {
-    if (!this.#hasLost && !(await this.#lock.isOwn())) {
-      this.#hasLost = true
-      this.stop()
-      this.#options.events?.lost?.()
-      return
-    }
+    if (!(await this.#isOwner())) return
     const isFull = this.room.bytes > 0.8 * this.settings.max_bytes
     for (const store of this.#runs.values()) store.expire()
     await this.#boundFinals()
     for (const [run, store] of this.#runs) {
       if (store.isEmpty && !this.#opening.has(run)) await this.#remove(run, store)
       // A run that takes long keeps no other from its turn.
-      else store.compact(isFull).catch((error) => this.#options.events?.disk?.(reasonOf(error)))
+      else
+        store.compact(isFull).then(
+          () => this.#report(`compact ${run}`, null),
+          (error) => this.#report(`compact ${run}`, `a log cannot be compacted: ${reasonOf(error)}`),
+        )
     }
+  }
+
+  /** False once another process has taken the folder over. A lock that cannot be read is looked at again later. */
+  async #isOwner(): Promise<boolean> {
+    if (this.#hasLost) return false
+    try {
+      const isOwn = await this.#lock.isOwn()
+      this.#report('lock', null)
+      if (isOwn) return true
+    } catch (error) {
+      this.#report('lock', `queue.folder's lock cannot be read: ${reasonOf(error)}`)
+      return true
+    }
+    this.#hasLost = true
+    this.stop()
+    this.#options.events?.lost?.()
+    return false
+  }
+
+  /** `trouble`: why something fails; null: it works. */
+  #report(what: string, trouble: string | null): void {
+    const before = this.#troubles.size
+    if (trouble === null) this.#troubles.delete(what)
+    else this.#troubles.set(what, trouble)
+    if (before === 0 && trouble !== null) this.#options.events?.disk?.(trouble)
+    if (before > 0 && this.#troubles.size === 0) this.#options.events?.disk?.(null)
   }
 
   async #boundFinals(): Promise<void> {
@@ -379,6 +417,7 @@ export class RolloutQueue {
       await rm(join(this.#folder, folderOf(run)), { recursive: true, force: true })
     })().finally(() => this.#removing.delete(run))
     this.#runs.delete(run)
+    this.#report(`compact ${run}`, null)
     this.#removed.set(store.id, store.last)
     if (this.#removed.size > mostRemoved) this.#removed.delete([...this.#removed.keys()][0] ?? '')
     this.#removing.set(run, removing)

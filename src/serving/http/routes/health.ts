@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Gateway } from '../../../scoring/gateway/gateway.ts'
+import type { RolloutQueue } from '../../queue/queue.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { ZodApp } from '../validation.ts'
 
@@ -12,13 +13,22 @@ const readiness = z.object({
   suspects: z
     .record(z.string(), z.number())
     .describe('Number of instances that fail their canaries, by model.'),
+  queue: z
+    .string()
+    .nullable()
+    .describe('What fails of the folder of the queue. null: nothing, or the queue is off.'),
 })
 
 /**
  * /livez: the process responds. /readyz: requests can be served, because each model has a live instance, or had one and its
- * questions wait for the next.
+ * questions wait for the next. A gateway whose queue another process has taken over is not ready.
  */
-export function healthRoutes(app: ZodApp, gateway: Gateway, metrics: Metrics): void {
+export function healthRoutes(
+  app: ZodApp,
+  gateway: Gateway,
+  metrics: Metrics,
+  queue: Pick<RolloutQueue, 'hasLost' | 'trouble'> | null,
+): void {
   const tags = ['operation']
   const config = { scope: 'open' } as const
   app.get('/livez', { config, schema: { tags, summary: 'Whether the process responds' } }, async () => ({
@@ -46,8 +56,9 @@ export function healthRoutes(app: ZodApp, gateway: Gateway, metrics: Metrics): v
             ? [{ model: name, questions: parked.questions, since: new Date(parked.since).toISOString() }]
             : [],
         )
-      const { isReady: ready } = gateway
-      return reply.code(ready ? 200 : 503).send({ ready, missing, parked, suspects })
+      const ready = gateway.isReady && !queue?.hasLost
+      const trouble = queue?.trouble ?? null
+      return reply.code(ready ? 200 : 503).send({ ready, missing, parked, suspects, queue: trouble })
     },
   )
   app.get('/metrics', { schema: { tags, summary: 'Prometheus metrics' } }, async (_request, reply) => {
