@@ -17,6 +17,12 @@ export const systemClock: Clock = {
   },
 }
 
+/** Unix time in milliseconds that goes on with a clock: setting the system's time later does not move it. */
+export function steadyUnixTime(clock: Clock, systemTime: () => number = Date.now): () => number {
+  const ahead = systemTime() - clock.now()
+  return () => ahead + clock.now()
+}
+
 /**
  * Resolves to whether the work finished in time. Late work continues on its own. Rejects if the work rejects
  * in time.

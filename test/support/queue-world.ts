@@ -20,8 +20,6 @@ export interface World {
   lines(lines: readonly (object | string)[], run?: string): Promise<Reply>
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Reply>
   post(path: string, body: object): Promise<Reply>
-  /** Reads a path until its reply is so. */
-  getUntil(path: string, isSo: (reply: Reply) => boolean): Promise<Reply>
   /** Finals from the beginning, once there are so many. */
   finals(count: number, run?: string): Promise<Reply['json'][]>
 }
@@ -91,13 +89,6 @@ export async function worldOf(
         headers: { 'content-type': 'application/x-ndjson' },
         payload: lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
       }),
-    async getUntil(path, isSo) {
-      for (;;) {
-        const reply = await get(path)
-        if (isSo(reply)) return reply
-        await new Promise(setImmediate)
-      }
-    },
     post: (url, body) => asked({ method: 'POST', url, headers: json, payload: JSON.stringify(body) }),
     async finals(count, run = 'a') {
       const found: Reply['json'][] = []
@@ -123,10 +114,14 @@ export const rule = (response: string, more: object = {}) => ({
 export function movedClock() {
   let ahead = 0
   let maintain = () => {}
+  let ended = () => {}
   const clock: Clock = {
     ...systemClock,
     after(ms, fn) {
-      if (ms === 5000) maintain = fn
+      if (ms === 5000) {
+        maintain = fn
+        ended()
+      }
       return systemClock.after(ms, fn)
     },
   }
@@ -135,6 +130,11 @@ export function movedClock() {
     advance(ms: number) {
       ahead += ms
     },
-    maintain: () => maintain(),
+    /** Resolves once that is done. */
+    maintain: (): Promise<void> =>
+      new Promise((resolve) => {
+        ended = resolve
+        maintain()
+      }),
   }
 }

@@ -50,7 +50,10 @@ export async function submitLines(
   for (const line of lines) {
     const turn = turnFor(line.bytes.length) ?? turnForOne()
     if (turn !== null) await turn
-    const read = await submissionIn(line.bytes, maxValues, queue.settings.deadline_s)
+    const read = await submissionIn(line.bytes, maxValues, {
+      seconds: queue.settings.deadline_s,
+      now: queue.now(),
+    })
     if ('error' in read) submitted.push(Promise.resolve(refused(line, read.uid, read.error)))
     else
       submitted.push(
@@ -75,7 +78,11 @@ interface Unread {
   readonly error: GatewayError
 }
 
-async function submissionIn(bytes: Buffer, maxValues: number, seconds: number): Promise<Submission | Unread> {
+async function submissionIn(
+  bytes: Buffer,
+  maxValues: number,
+  times: Parameters<typeof submissionOf>[3],
+): Promise<Submission | Unread> {
   const invalid = (message: string, uid: string | null = null): Unread => ({
     uid,
     error: new GatewayError('RG_REQUEST_INVALID', message),
@@ -90,7 +97,7 @@ async function submissionIn(bytes: Buffer, maxValues: number, seconds: number): 
   const parsed = lineBody.safeParse(value)
   if (parsed.success) {
     const { uid, ...rollout } = parsed.data
-    return submissionOf(uid, rollout, bytes, { seconds, now: Date.now() })
+    return submissionOf(uid, rollout, bytes, times)
   }
   const named = namedLine.safeParse(value)
   const uid = named.success ? named.data.uid : null

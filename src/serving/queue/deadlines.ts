@@ -54,12 +54,10 @@ export class Deadlines {
   readonly #tick = (): void => {
     this.#cancel = this.#clock.after(tickMs, this.#tick)
     const now = secondOf(this.#wallClock()) - 1
-    // The system's clock was set back.
-    if (now < this.#last) this.#last = now
-    if (now === this.#last) return
+    if (now <= this.#last) return
     const passed = now - this.#last
     const due =
-      // The system's clock may jump.
+      // The process may have been stopped.
       passed > this.#seconds.size
         ? [...this.#seconds.keys()].filter((second) => second <= now)
         : Array.from({ length: passed }, (_, k) => this.#last + 1 + k)

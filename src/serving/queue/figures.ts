@@ -1,7 +1,7 @@
 import type { RolloutQueue } from './queue.ts'
 
 /** The queue at this moment, for metrics; `now`: Unix time in milliseconds. */
-export function figuresOf(queue: RolloutQueue, now = Date.now()) {
+export function figuresOf(queue: RolloutQueue, now = queue.now()) {
   const runs = [...queue.runs.values()].map(({ run, state, damage }) => {
     let oldest = now
     for (const { head } of state.pending) oldest = Math.min(oldest, head.at)

@@ -87,7 +87,7 @@ export async function overviewOf(
   {
     most,
     stalls,
-    now = Date.now(),
+    now = queue.now(),
   }: { readonly most: number; readonly stalls: Stalls; readonly now?: number },
 ): Promise<z.output<typeof queueOverview>> {
   const { scheduler, isDiskFailing, room } = queue

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { type open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, steadyUnixTime } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { makeFolder } from '../../core/make-folder.ts'
 import { eachInSlices } from '../../core/slices.ts'
@@ -47,7 +47,7 @@ export interface QueueOptions {
   readonly gateway: Gateway
   readonly clock: Clock
   readonly events?: QueueEvents
-  /** Unix time in milliseconds. */
+  /** Unix time in milliseconds. Default: the system's at the start, and then the clock's. */
   readonly wallClock?: () => number
   readonly openFile?: typeof open
 }
@@ -97,7 +97,8 @@ export class RolloutQueue {
   readonly #folder: string
   readonly #lock: FolderLock
   readonly #options: QueueOptions
-  readonly #wallClock: () => number
+  /** Unix time in milliseconds, which no change of the system's time moves: nothing ends early, and nothing late. */
+  readonly now: () => number
   readonly #stopping = new AbortController()
   #cancelMaintenance: () => void
   #maintaining: Promise<void> = Promise.resolve()
@@ -120,8 +121,8 @@ export class RolloutQueue {
     this.#folder = settings.folder
     this.#lock = lock
     this.#options = options
-    this.#wallClock = options.wallClock ?? Date.now
     const { gateway, clock } = options
+    this.now = options.wallClock ?? steadyUnixTime(clock)
     this.#rate = new EventRate(clock)
     this.room = new Room({
       settings: () => this.settings,
@@ -131,7 +132,7 @@ export class RolloutQueue {
     this.scheduler = new Scheduler({
       gateway,
       clock,
-      wallClock: this.#wallClock,
+      wallClock: this.now,
       maxRunning: () => this.settings.max_running,
     })
     this.#cancelMaintenance = clock.after(maintainMs, this.#maintain)
@@ -333,7 +334,7 @@ export class RolloutQueue {
     const { commit_ms, keep_s } = this.settings
     return {
       clock,
-      wallClock: this.#wallClock,
+      wallClock: this.now,
       commitMs: commit_ms,
       segmentBytes,
       keepMs: keep_s * 1000,

@@ -137,7 +137,7 @@ export class UnitScoring {
     return 'over'
   }
 
-  /** When the last of them was accepted, on the clock, over a restart too. Wall clocks may be set back. */
+  /** When the last of them was accepted, on the clock, over a restart too. The system's time may have been set back before that. */
   #arrivalOf(members: readonly Pending[]): number {
     const { clock, wallClock } = this.#parts
     return clock.now() - Math.max(0, wallClock() - Math.max(...members.map(({ head }) => head.at)))

@@ -3,7 +3,7 @@ import { judging, movedClock, rule, worldOf } from '../../support/queue-world.ts
 
 t.test('a run that was removed and begins again: readers skip none of its finals', async (t) => {
   const { parts, advance, maintain } = movedClock()
-  const { put, get, getUntil, finals, app } = await worldOf(t, { keep_s: 3600 }, judging, parts)
+  const { put, get, finals, app } = await worldOf(t, { keep_s: 3600 }, judging, parts)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   for (const uid of ['a1', 'a2', 'a3']) await put(uid, rule('4'))
   const [first, , last] = await finals(3)
@@ -14,8 +14,8 @@ t.test('a run that was removed and begins again: readers skip none of its finals
   })
   const polled = get(`/v1/runs/a/rewards?wait_s=60&after=${last.cursor}`)
   advance(3_601_000)
-  maintain()
-  await getUntil('/v1/runs/a', ({ status }) => status === 404)
+  await maintain()
+  t.equal((await get('/v1/runs/a')).status, 404)
   for (const uid of ['b1', 'b2', 'b3', 'b4']) await put(uid, rule('4'))
   const again = await finals(4)
   const { json } = await polled
@@ -44,7 +44,7 @@ t.test('a run that was removed and begins again: readers skip none of its finals
 
 t.test('a stream whose reader is so late that finals have expired ends', async (t) => {
   const { parts, advance, maintain } = movedClock()
-  const { put, get, getUntil, finals, app } = await worldOf(t, { keep_s: 3600 }, judging, parts)
+  const { put, get, finals, app } = await worldOf(t, { keep_s: 3600 }, judging, parts)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   // More than a stream and its socket hold.
   const large = 'x'.repeat(900_000)
@@ -56,8 +56,8 @@ t.test('a stream whose reader is so late that finals have expired ends', async (
   await reader?.read()
   await put('hold', { reward: 'ranked', sample: { response: 'x', group_id: 'g', group_size: 2 } })
   advance(3_601_000)
-  maintain()
-  await getUntil('/v1/runs/a', ({ json }) => json.expired === 20)
+  await maintain()
+  t.equal((await get('/v1/runs/a')).json.expired, 20)
   let text = ''
   for (;;) {
     const chunk = await reader?.read()
@@ -67,4 +67,18 @@ t.test('a stream whose reader is so late that finals have expired ends', async (
   t.notMatch(text, /"damaged"/, 'what has expired is not reported as damaged')
   const id = [...text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1]
   t.equal((await get(`/v1/runs/a/rewards?after=${id}`)).status, 410)
+})
+
+t.test("a system's time that is set forward takes no final away", async (t) => {
+  const { parts, maintain } = movedClock()
+  const { put, get, finals } = await worldOf(t, { keep_s: 3600 }, judging, { clock: parts.clock })
+  await put('u', rule('4'))
+  const [{ at }] = await finals(1)
+  const { now } = Date
+  t.teardown(() => Object.assign(Date, { now }))
+  Date.now = () => now() + 8 * 3_600_000
+  await maintain()
+  t.equal((await get('/v1/runs/a/rollouts/u')).json.at, at)
+  await put('late', rule('4', { deadline_s: 60 }))
+  t.match((await finals(2))[1], { uid: 'late', state: 'scored' })
 })

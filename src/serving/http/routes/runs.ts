@@ -110,7 +110,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
     async (request, reply) => {
       const { params, body } = request
       limits.takeSamples(request, reply, 1)
-      const times = { seconds: queue.settings.deadline_s, now: Date.now() }
+      const times = { seconds: queue.settings.deadline_s, now: queue.now() }
       const submission = submissionOf(params.uid, body, sentBytesOf(request), times)
       const { attempt, state, pending } = await queue.submit(params.run, submission)
       return reply.code(202).send(facts({ uid: params.uid, attempt, state: stateOf(queue, state, pending) }))
