@@ -322,8 +322,10 @@ export function queueLog(log: () => Log | null): QueueEvents & { flush(): void }
           ? log()?.info('the disk of the queue works again')
           : log()?.error({ trouble }, 'the disk of the queue fails; docs/queue.md#bounds'),
       ),
-    damaged: (run, text) =>
-      tell(() => log()?.error({ run, text }, 'the log of a run is damaged; docs/queue.md')),
+    damaged: (run, folder, text) =>
+      tell(() => log()?.error({ run, folder, text }, 'the log of a run is damaged; docs/queue.md#damage')),
+    leftOut: (folder, text) =>
+      tell(() => log()?.warn({ folder, text }, 'the queue left something out at the start')),
     recovered: (run, found) => tell(() => log()?.info({ run, ...found }, 'a run of the queue goes on')),
     dropped: (finals, { finals: keep_finals, bytes: keep_bytes }) =>
       tell(() =>

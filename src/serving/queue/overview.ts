@@ -64,7 +64,7 @@ const runOverview = z.object({
   groups,
   last_stall: stall,
   bytes: count.describe('On disk.'),
-  damaged: count.describe('Places of its log that could not be read at the start.'),
+  damaged: count.describe('Places of its log that could not be read.'),
 })
 
 /** The reply of GET /v1/queue. */

@@ -32,10 +32,15 @@ export interface QueueEvents {
   disk?(trouble: string | null): void
   /** Of a commit that reached the disk. */
   committed?(bytes: number, ms: number): void
-  /** A log has damaged records. */
-  damaged?(run: string, text: string): void
-  /** A run as it was found at the start. */
-  recovered?(run: string, found: { readonly unfinished: number; readonly tornBytes: number }): void
+  /** A record in the folder of a run is damaged: found at the start, or when it was read later. */
+  damaged?(run: string, folder: string, text: string): void
+  /** A run as it was found at the start. `expired`: finals that are kept no more. */
+  recovered?(
+    run: string,
+    found: { readonly unfinished: number; readonly finals: number; readonly expired: number },
+  ): void
+  /** Something in a folder was left out or removed at the start. */
+  leftOut?(folder: string, text: string): void
   /** Finals were removed before `queue.keep_s` because all runs keep too many. Once, until there is room again. */
   dropped?(finals: number, most: Kept): void
   /** Another process took the folder over. */
@@ -151,17 +156,21 @@ export class RolloutQueue {
       const store = await RunStore.open(folder, this.#storeOptions())
       if (!store) {
         await rm(folder, { recursive: true })
+        this.#options.events?.leftOut?.(folder, 'the folder was removed: no record was ever on disk')
         continue
       }
-      const { run, damage, tornBytes, state } = store
+      const { run, damage, notes, state } = store
       if (folderOf(run) !== name)
         throw new GatewayError(
           'RG_CONFIG_INVALID',
           `queue: ${folder} holds the run '${run}', whose folder is ${folderOf(run)}`,
         )
       this.#runs.set(run, store)
-      for (const { text } of damage) this.#options.events?.damaged?.(run, text)
-      this.#options.events?.recovered?.(run, { unfinished: state.pending.size, tornBytes })
+      const { events } = this.#options
+      for (const text of notes) events?.leftOut?.(folder, text)
+      for (const { text } of damage) events?.damaged?.(run, folder, text)
+      const { pending, kept: finals, expired } = state
+      events?.recovered?.(run, { unfinished: pending.size, finals, expired })
     }
     for (const store of this.#runs.values()) {
       store.onFinal(this.#rate.count)
@@ -342,9 +351,10 @@ export class RolloutQueue {
       files: this.#files,
       recent: this.#recent,
       committed: (error, bytes, ms) => {
-        this.#report('write', error === null ? null : `the last write failed: ${reasonOf(error)}`)
+        this.#report('write', error === null ? null : reasonOf(error))
         if (error === null) events?.committed?.(bytes, ms)
       },
+      damaged: ({ run, folder }, text) => events?.damaged?.(run, folder, text),
       ...(openFile && { openFile }),
     }
   }

@@ -20,24 +20,31 @@ export interface Recovered {
   readonly damage: readonly LogDamage[]
   /** Bytes behind the last record: a write that was cut off. */
   readonly tornBytes: number
+  /** What was left out or removed, in words. */
+  readonly notes: readonly string[]
   /** Segment -> its bytes. */
   readonly sizes: ReadonlyMap<number, number>
   /** Of the next record. */
   readonly number: number
 }
 
+/** The first record of a file is shorter, and nothing is written behind it before it is on disk. */
+const mostOpeningBytes = 4096
+
 /** null if nothing was ever written to the folder. Throws RG_CONFIG_INVALID if the log is of another version or has no readable beginning. */
 export async function recoverRun(folder: string): Promise<Recovered | null> {
   const segments = await segmentsOf(folder)
   const sizes = new Map<number, number>()
   const starts = new Map<number, number>()
+  const notes: string[] = []
   let opening: OpenHead | null = null
   for (const segment of segments) {
     const { frames, length } = await scanned(folder, segment)
     const [first] = frames
-    // Only a file whose creation was cut off has no record at all.
-    if (!first && segment === segments.at(-1)) {
+    // Its creation was cut off. A longer one had records that are damaged.
+    if (!first && segment === segments.at(-1) && length <= mostOpeningBytes) {
       await unlink(join(folder, segmentName(segment)))
+      notes.push(`${segmentName(segment)} was removed: its first record was cut off`)
       continue
     }
     sizes.set(segment, length)
@@ -59,7 +66,8 @@ export async function recoverRun(folder: string): Promise<Recovered | null> {
       `queue: ${folder}: the first record of each file is damaged; move the folder away`,
     )
   const { run, id } = opening
-  return { run, id, sizes, ...(await replayed(folder, [...sizes.keys()], starts)) }
+  const found = await replayed(folder, [...sizes.keys()], starts)
+  return { run, id, sizes, ...found, notes: [...notes, ...found.notes] }
 }
 
 async function scanned(
@@ -82,8 +90,9 @@ async function replayed(
   folder: string,
   segments: readonly number[],
   starts: ReadonlyMap<number, number>,
-): Promise<Pick<Recovered, 'state' | 'damage' | 'tornBytes' | 'number'>> {
+): Promise<Pick<Recovered, 'state' | 'damage' | 'tornBytes' | 'notes' | 'number'>> {
   const replay = new Replay()
+  const notes: string[] = []
   let tornBytes = 0
   for (const [index, segment] of segments.entries()) {
     const { frames, end, length } = await scanned(folder, segment)
@@ -95,9 +104,15 @@ async function replayed(
       // A commit that failed: its records were written again, or given up.
       if (Number(frame.head.n) < Math.min(...later)) replay.read(frame, segment)
     }
-    if (index === segments.length - 1) tornBytes = length - end
+    if (!first) replay.lost(segment, `no record of ${segmentName(segment)} can be read`)
+    if (index < segments.length - 1 || end === length) continue
+    tornBytes = length - end
+    if (first)
+      notes.push(
+        `${tornBytes} bytes behind offset ${end} of ${segmentName(segment)} were left out: a write that was cut off`,
+      )
   }
   const number = replay.end()
   const { state, damage } = replay
-  return { state, damage, tornBytes, number }
+  return { state, damage, tornBytes, notes, number }
 }

@@ -28,14 +28,19 @@ export class Replay {
     if (isGap || index !== this.#together.length) this.#applyTogether()
     if (this.#number !== null && isGap) {
       const text = `${number - this.#number} records are damaged before offset ${frame.at} of ${segmentName(segment)}`
-      this.damage.push({ segment, at: frame.at, text })
-      for (const pending of this.state.pending) pending.damage ??= text
+      this.lost(segment, text, frame.at)
     }
     if (this.#number === null || number >= this.#number) this.#number = number + 1
     if (index === this.#together.length && count > 1) {
       this.#together.push({ frame, segment })
       if (this.#together.length === count) this.#applyTogether()
     } else this.#apply(frame, segment)
+  }
+
+  /** Records are lost here. What was accepted before may have a final among them. */
+  lost(segment: number, text: string, at = 0): void {
+    this.damage.push({ segment, at, text })
+    for (const pending of this.state.pending) pending.damage ??= text
   }
 
   /** Call once all records were read. Returns the number of the next record. */

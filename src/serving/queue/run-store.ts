@@ -7,7 +7,7 @@ import type { open } from 'node:fs/promises'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { inSlices } from '../../core/slices.ts'
-import { CommitLog, type Place } from './commit-log.ts'
+import { CommitLog, type Place, segmentName } from './commit-log.ts'
 import { Compaction } from './compaction.ts'
 import { EventRate } from './event-rate.ts'
 import { groupKeyOf } from './group-ends.ts'
@@ -22,7 +22,7 @@ import {
   format,
   type PartialHead,
 } from './records.ts'
-import { recoverRun } from './recover.ts'
+import { type Recovered, recoverRun } from './recover.ts'
 import type { LogDamage } from './replay.ts'
 import type { Room } from './room.ts'
 import { type ReadFinal, RunReader, type Sent } from './run-reader.ts'
@@ -46,6 +46,8 @@ export interface StoreOptions {
   /** The newest finals of all stores; absent: the store keeps its own. */
   readonly recent?: RecentFinals<ReadFinal>
   readonly openFile?: typeof open
+  /** A record was damaged since it was written or read at the start. */
+  readonly damaged?: (store: RunStore, text: string) => void
 }
 
 /** A rollout as its trainer sent it. */
@@ -82,13 +84,18 @@ type Enter = (before: Pending | null) => () => void
 
 /** Attempts of a uid that are remembered beside the newest. */
 const mostOlder = 16
+/** Damaged records that are counted: a disk that fails may damage all of them. */
+const mostDamage = 1000
 
 export class RunStore {
   readonly run: string
   readonly id: string
   readonly state: RunState
-  readonly damage: readonly LogDamage[]
+  readonly folder: string
+  readonly damage: LogDamage[]
   readonly tornBytes: number
+  /** What was left out or removed at the start, in words. */
+  readonly notes: readonly string[]
   readonly reader: RunReader
   /** Rollouts that were accepted, and finals. */
   readonly accepted: EventRate
@@ -109,17 +116,19 @@ export class RunStore {
   private constructor(
     folder: string,
     options: StoreOptions,
-    { run, id, state, damage, tornBytes }: Pick<RunStore, 'run' | 'id' | 'state' | 'damage' | 'tornBytes'>,
+    { run, id, state, damage, tornBytes, notes }: Omit<Recovered, 'sizes' | 'number'>,
     sizes: ReadonlyMap<number, number>,
     number: number,
   ) {
     this.run = run
     this.id = id
     this.state = state
-    this.damage = damage
+    this.folder = folder
+    this.damage = [...damage]
     this.tornBytes = tornBytes
+    this.notes = notes
     this.#options = options
-    this.#files = new SegmentFiles(folder, options.files)
+    this.#files = new SegmentFiles(folder, options.files, this.#damaged)
     this.reader = new RunReader({ state, files: this.#files, recent: options.recent ?? new RecentFinals() })
     this.#given = state.last
     this.#givenPartials = state.lastPartial
@@ -157,7 +166,7 @@ export class RunStore {
     const id = randomBytes(6).toString('hex')
     const state = new RunState()
     state.settle()
-    const parts = { run, id, state, damage: [], tornBytes: 0 }
+    const parts = { run, id, state, damage: [], tornBytes: 0, notes: [] }
     return new RunStore(folder, options, parts, new Map(), 0)
   }
 
@@ -332,6 +341,14 @@ export class RunStore {
     return () => {
       this.#waitingPartials.delete(wake)
     }
+  }
+
+  readonly #damaged = ({ segment, at }: Place): void => {
+    if (this.damage.length >= mostDamage) return
+    if (this.damage.some((known) => known.segment === segment && known.at === at)) return
+    const text = `the record at offset ${at} of ${segmentName(segment)} is damaged`
+    this.damage.push({ segment, at, text })
+    this.#options.damaged?.(this, text)
   }
 
   /** Forgets finals that were kept long enough. */

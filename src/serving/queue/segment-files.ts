@@ -17,17 +17,22 @@ export class SegmentFiles {
   readonly #folder: string
   readonly #open: OpenFiles | undefined
   readonly #files = new Map<number, Promise<FileHandle>>()
+  readonly #damaged: (place: Place) => void
 
-  constructor(folder: string, open?: OpenFiles) {
+  /** `damaged` is called whenever a record cannot be read. */
+  constructor(folder: string, open?: OpenFiles, damaged: (place: Place) => void = () => {}) {
     this.#folder = folder
     this.#open = open
+    this.#damaged = damaged
   }
 
-  async record({ segment, at, length }: Place): Promise<ReadRecord> {
+  async record(place: Place): Promise<ReadRecord> {
+    const { segment, at, length } = place
     const file = await this.#file(segment)
     const bytes = Buffer.allocUnsafeSlow(length)
     const { bytesRead } = await file.read(bytes, 0, length, at)
     const frame = bytesRead === length ? readFrame(bytes, 0) : null
+    if (!frame?.body) this.#damaged(place)
     return frame ?? { head: {}, body: null }
   }
 

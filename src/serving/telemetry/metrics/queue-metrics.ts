@@ -50,12 +50,7 @@ export function queueMetrics(make: Instruments, figures: () => QueueFigures | nu
   ofRun('gauge', 'oldest_seconds', 'Age of the oldest of them.', ({ oldestSeconds }) => oldestSeconds)
   ofRun('counter', 'finals_total', 'Finals of the run, those before a restart too.', ({ finals }) => finals)
   ofRun('gauge', 'kept_finals', 'Finals that can be read.', ({ kept }) => kept)
-  ofRun(
-    'gauge',
-    'damaged_places',
-    'Places of the log that could not be read at the start.',
-    (run) => run.damaged,
-  )
+  ofRun('gauge', 'damaged_places', 'Places of the log that could not be read.', (run) => run.damaged)
   ofAll('gauge', 'running', 'Submitted rollouts that are being scored.', ({ running }) => running)
   ofAll('gauge', 'bytes', 'Bytes of the queue on disk.', ({ bytes }) => bytes)
   ofAll('gauge', 'disk_failing', '1 if the last write failed: nothing is accepted.', (all) =>
