@@ -6,19 +6,35 @@ import type { Pending } from './run-state.ts'
 /** Milliseconds of the first pause, which doubles, and of the longest. */
 const pauses = { first: 1000, most: 60_000 }
 
-/** Units that found their servers away, until they are tried again. */
+/** How often it is looked whether a reward is there again. */
+const lookMs = 1000
+
+/** Why a unit pauses: the failure of its last try, or no config has its reward. */
+export type PauseReason = FailureKind | 'reward_unknown'
+
+interface PauseParts {
+  readonly clock: Clock
+  /** Gets a unit at the end of its pause. */
+  readonly again: (unit: Unit) => void
+  /** Whether a config has this reward. */
+  readonly hasReward: (reward: string) => boolean
+  /** Gets a unit once its reward is there again. */
+  readonly found: (unit: Unit) => void
+}
+
+/** Units that found their servers away, until they are tried again, and those whose reward a reload has removed. */
 export class Pauses {
-  readonly #clock: Clock
-  readonly #again: (unit: Unit) => void
-  readonly #reasons = new Map<Pending, FailureKind>()
+  readonly #parts: PauseParts
+  readonly #reasons = new Map<Pending, PauseReason>()
+  readonly #unknown = new Map<string, Unit[]>()
+  #cancelLook: (() => void) | null = null
+  #isStopped = false
   readonly #cancels = new Set<() => void>()
   /** Pauses so far. */
   count = 0
 
-  /** `again` gets a unit at the end of its pause. */
-  constructor(clock: Clock, again: (unit: Unit) => void) {
-    this.#clock = clock
-    this.#again = again
+  constructor(parts: PauseParts) {
+    this.#parts = parts
   }
 
   /** Whether a rollout with this deadline may be tried again. Both in Unix time, in milliseconds. */
@@ -27,20 +43,50 @@ export class Pauses {
   add(unit: Unit, reason: FailureKind): void {
     this.count += 1
     for (const pending of unit.members) this.#reasons.set(pending, reason)
-    const cancel = this.#clock.after(Math.min(pauses.most, pauses.first * 2 ** unit.tries), () => {
+    const cancel = this.#parts.clock.after(Math.min(pauses.most, pauses.first * 2 ** unit.tries), () => {
       this.#cancels.delete(cancel)
       for (const pending of unit.members) this.#reasons.delete(pending)
-      this.#again({ ...unit, tries: unit.tries + 1 })
+      this.#parts.again({ ...unit, tries: unit.tries + 1 })
     })
     this.#cancels.add(cancel)
   }
 
+  /** Keeps a unit until a config has its reward. */
+  awaitReward(unit: Unit): void {
+    const { reward } = (unit.members[0] as Pending).head
+    for (const pending of unit.members) this.#reasons.set(pending, 'reward_unknown')
+    const units = this.#unknown.get(reward) ?? []
+    this.#unknown.set(reward, units)
+    units.push(unit)
+    this.#lookLater()
+  }
+
+  readonly #look = (): void => {
+    this.#cancelLook = null
+    for (const [reward, units] of [...this.#unknown]) {
+      const open = units.filter(({ members }) => members.some(({ isOver }) => !isOver))
+      const isThere = this.#parts.hasReward(reward)
+      for (const { members } of units)
+        for (const pending of members) if (isThere || pending.isOver) this.#reasons.delete(pending)
+      if (isThere || open.length === 0) this.#unknown.delete(reward)
+      else this.#unknown.set(reward, open)
+      if (isThere) for (const unit of open) this.#parts.found(unit)
+    }
+    if (this.#unknown.size > 0) this.#lookLater()
+  }
+
+  #lookLater(): void {
+    if (!this.#isStopped) this.#cancelLook ??= this.#parts.clock.after(lookMs, this.#look)
+  }
+
   /** Why a rollout pauses; undefined if it does not. */
-  reasonOf(pending: Pending): FailureKind | undefined {
+  reasonOf(pending: Pending): PauseReason | undefined {
     return this.#reasons.get(pending)
   }
 
   stop(): void {
+    this.#isStopped = true
     for (const cancel of this.#cancels) cancel()
+    this.#cancelLook?.()
   }
 }

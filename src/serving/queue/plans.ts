@@ -3,12 +3,16 @@ import type { Gateway } from '../../scoring/gateway/gateway.ts'
 
 type Plan = ReturnType<Gateway['reward']>
 
-/** What the queue asks of a reward's plan. A reward may have gone since its rollouts were accepted: scoring says so. */
+/** What the queue asks of a reward's plan. A reward may have gone since its rollouts were accepted. */
 export class Plans {
   readonly #gateway: Pick<Gateway, 'reward'>
 
   constructor(gateway: Pick<Gateway, 'reward'>) {
     this.#gateway = gateway
+  }
+
+  has(reward: string): boolean {
+    return this.#of(reward) !== null
   }
 
   /** Whether the reward compares the answers of a group. */

@@ -14,7 +14,7 @@ import { ReadyUnits, type Unit } from './ready.ts'
 import type { Pending } from './run-state.ts'
 import type { GroupFate, RunStore } from './run-store.ts'
 import { type ScoringParts, type Tried, Try, UnitScoring } from './unit-scoring.ts'
-import { incomplete, tooLarge, tooLate, withoutOthers } from './unscored.ts'
+import { incomplete, tooLarge, tooLate, tooLateFor, withoutOthers } from './unscored.ts'
 
 /** What the scheduler needs. */
 export interface SchedulerParts extends ScoringParts {
@@ -67,9 +67,18 @@ export class Scheduler {
     this.#plans = new Plans(parts.gateway)
     this.#scoring = new UnitScoring(parts, this.#plans)
     this.#deadlines = new Deadlines(parts.clock, parts.wallClock, this.#endOne)
-    this.#pauses = new Pauses(parts.clock, (unit) => {
+    const again = (unit: Unit): void => {
       this.#ready.add(unit)
       this.#pump()
+    }
+    this.#pauses = new Pauses({
+      clock: parts.clock,
+      again,
+      hasReward: (reward) => this.#plans.has(reward),
+      found: (unit) => {
+        if (unit.isGroup) again(unit)
+        else for (const one of unit.members) this.#enqueue(unit.store, one)
+      },
     })
   }
 
@@ -137,6 +146,10 @@ export class Scheduler {
     // Also where it comes back from a job that was aborted: the deadline may have passed while the engine was to end it.
     this.#deadlines.set(store, pending, pending.head.deadline)
     const { at, deadline, reward } = pending.head
+    if (!this.#plans.has(reward)) {
+      this.#pauses.awaitReward({ store, members: [pending], isGroup: false, tries: 0 })
+      return
+    }
     if (pending.damage !== null || groupKeyOf(pending.head) === null || !this.#plans.compares(reward)) {
       this.#ready.add({ store, members: [pending], isGroup: false, tries: 0 })
       this.#pump()
@@ -219,11 +232,10 @@ export class Scheduler {
 
   #goOn(unit: Unit, tried: Tried): void {
     if (tried === 'over') return
-    if (tried !== 'aborted') {
+    if (tried === 'unknown') this.#pauses.awaitReward(unit)
+    else if (tried !== 'aborted') {
       if (!this.#isStopped) this.#pauses.add(unit, tried.away)
-      return
-    }
-    for (const pending of unit.members) if (!pending.isOver) this.#enqueue(unit.store, pending)
+    } else for (const pending of unit.members) if (!pending.isOver) this.#enqueue(unit.store, pending)
   }
 
   /** The time of a rollout is over, or half of it if its group may be smaller. */
@@ -235,7 +247,8 @@ export class Scheduler {
     if (this.#tries.has(pending) || this.#ending.has(pending)) return
     const group = this.#groups.has(pending) ? this.#groups.groupOf(store, pending) : undefined
     if (!group) {
-      if (isOver) void this.#end(store, [pending], tooLate)
+      const isUnknown = this.#pauses.reasonOf(pending) === 'reward_unknown'
+      if (isOver) void this.#end(store, [pending], isUnknown ? tooLateFor(pending.head.reward) : tooLate)
       return
     }
     const count = group.members.size

@@ -26,9 +26,9 @@ export interface ScoringParts {
 
 /**
  * What became of a try. `over`: each member has its final, or will be scored after a restart. `aborted`: what has no final is to be
- * scored again. Otherwise servers were away, and the unit is to be tried again later.
+ * scored again. `unknown`: no config has its reward. Otherwise servers were away, and the unit is to be tried again later.
  */
-export type Tried = 'over' | 'aborted' | { readonly away: FailureKind }
+export type Tried = 'over' | 'aborted' | 'unknown' | { readonly away: FailureKind }
 
 /** A unit that is being scored. */
 export class Try {
@@ -184,6 +184,7 @@ export class UnitScoring {
     const code = error instanceof GatewayError ? error.code : 'RG_INTERNAL'
     // It stays on disk.
     if (code === 'RG_CLOSING') return 'over'
+    if (code === 'RG_REWARD_UNKNOWN') return 'unknown'
     if (code === 'RG_OVERLOADED' && this.#mayRetry(unit)) return { away: 'overloaded' }
     const detail =
       error instanceof GatewayError

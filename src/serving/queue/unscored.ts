@@ -8,6 +8,12 @@ export const tooLate: Failure = {
   detail: "the rollout's deadline passed before it was scored",
 }
 
+/** The same of a rollout whose reward was gone. */
+export const tooLateFor = (reward: string): Failure => ({
+  ...tooLate,
+  detail: `the rollout's deadline passed while no config had its reward '${reward}'`,
+})
+
 export const cancelled: Failure = {
   kind: 'cancelled',
   retryable: true,
