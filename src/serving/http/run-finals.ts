@@ -38,8 +38,8 @@ export const cursorOf = ({ id, final, partial }: Position): string =>
   id === '' ? '' : partial === null ? `${id}-${final}` : `${id}-${final}-${partial}`
 
 /** A final as JSON. The result is null if its record is damaged. */
-export function finalText(cursor: string, { uid, attempt, at, state, result }: ReadFinal): string {
-  const facts = { uid, attempt, state, cursor, at: at / 1000 }
+export function finalText(cursor: string, { uid, attempt, at, state, reward, result }: ReadFinal): string {
+  const facts = { uid, attempt, state, cursor, at: at / 1000, reward }
   return `${JSON.stringify(facts).slice(0, -1)},"result":${result}}`
 }
 

@@ -125,10 +125,10 @@ export class Compaction {
     if (!final) return
     const { head, body } = await files.record(final.place)
     const { uid, attempt, at } = final
-    const { digest = '', older = [] } = head
+    const { digest = '', older = [], reward, version } = head
     // A damaged result stays damaged.
     const said = body === null ? 'damaged' : final.state
-    const copy = { k: 'final', uid, attempt, digest, older, seq, at, state: said }
+    const copy = { k: 'final', uid, attempt, digest, older, seq, at, state: said, reward, version }
     const place = await log.add(copy, body ?? Buffer.from('null'), { isKept: true })
     if (place) state.moved(seq, place)
   }

@@ -83,6 +83,9 @@ export interface FinalHead {
   readonly seq: number
   readonly at: number
   readonly state: FinalState
+  /** The reward's name, and the version of its config that scored it. Absent in files of earlier versions; no version: nothing was scored. */
+  readonly reward?: string | undefined
+  readonly version?: string | undefined
   /** Finals that count together or not at all: which of how many this is. Absent: it is alone. */
   readonly part?: readonly [index: number, count: number] | undefined
   /** The group of an answer that a reward compares with others: see groupKeyOf. */

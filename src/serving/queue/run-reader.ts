@@ -1,7 +1,7 @@
 /** Reads a run's records again: finals and early results for readers, and what the scheduler needs of a rollout. */
 import { type Place, segmentName } from './commit-log.ts'
 import type { RecentFinals } from './recent-finals.ts'
-import type { FinalState, OlderAttempt, PartialHead } from './records.ts'
+import type { FinalHead, FinalState, OlderAttempt, PartialHead } from './records.ts'
 import type { Pending, RunState } from './run-state.ts'
 import type { SegmentFiles } from './segment-files.ts'
 
@@ -12,8 +12,13 @@ export interface ReadFinal {
   readonly attempt: number
   readonly at: number
   readonly state: FinalState
+  /** `version`: of the config that scored it; null: nothing was scored. null: the record is damaged or of an earlier version. */
+  readonly reward: { readonly name: string; readonly version: string | null } | null
   readonly result: string | null
 }
+
+export const rewardOf = ({ reward, version }: Partial<FinalHead>): ReadFinal['reward'] =>
+  reward === undefined ? null : { name: reward, version: version ?? null }
 
 /** An early result as it is read. `terms`: JSON. */
 export interface ReadPartial extends Pick<PartialHead, 'number' | 'uid' | 'attempt' | 'at'> {
@@ -123,17 +128,18 @@ export class RunReader {
   }
 
   async #finalAt(seq: number): Promise<ReadFinal> {
-    const lost = { seq, uid: '', attempt: 0, at: 0, state: 'damaged', result: null } as const
+    const lost = { seq, uid: '', attempt: 0, at: 0, state: 'damaged', reward: null, result: null } as const
     for (;;) {
       const final = this.#state.final(seq)
       if (!final) return lost
       const { uid, attempt, at, state, place } = final
       try {
-        const body = await this.#files.body(place)
+        const { head, body } = await this.#files.record(place)
         const isWhole = body !== null && state !== 'damaged'
         return {
           ...{ seq, uid, attempt, at },
           state: isWhole ? state : 'damaged',
+          reward: rewardOf(head as Partial<FinalHead>),
           result: body?.toString() ?? null,
         }
       } catch (error) {

@@ -25,7 +25,7 @@ import {
 import { type Recovered, recoverRun } from './recover.ts'
 import type { LogDamage } from './replay.ts'
 import type { Room } from './room.ts'
-import { type ReadFinal, RunReader, type Sent } from './run-reader.ts'
+import { type ReadFinal, RunReader, rewardOf, type Sent } from './run-reader.ts'
 import { type Pending, RunState } from './run-state.ts'
 import { SegmentFiles } from './segment-files.ts'
 
@@ -61,11 +61,12 @@ export interface Submission
   readonly body: Buffer
 }
 
-/** The final that a rollout gets. `result`: JSON. */
+/** The final that a rollout gets. `result`: JSON. `version`: of the config that scored it; absent: nothing was scored. */
 export interface GivenFinal {
   readonly pending: Pending
   readonly state: FinalState
   readonly result: string
+  readonly version?: string | undefined
 }
 
 /** `whole`: all its answers were compared. `apart`: these ended without some of them. */
@@ -264,16 +265,16 @@ export class RunStore {
     const open = given.filter(({ pending }) => !pending.isOver)
     if (open.length === 0) return
     const at = this.#options.wallClock()
-    const finals = open.map(({ pending, state, result }, index) => {
+    const finals = open.map(({ pending, state, result, version }, index) => {
       pending.isOver = true
       this.#given += 1
-      const { uid, attempt, digest, older } = pending.head
+      const { uid, attempt, digest, older, reward } = pending.head
       const part = open.length > 1 ? ([index, open.length] as const) : undefined
       const key = (group && groupKeyOf(pending.head)) ?? undefined
       if (key !== undefined && group === 'apart') this.state.groups.ended(key, uid)
       const head: FinalHead = {
         ...{ k: 'final', uid, attempt, digest, older, seq: this.#given, at, state },
-        ...{ part, group: key, whole: group === 'whole' || undefined },
+        ...{ reward, version, part, group: key, whole: group === 'whole' || undefined },
       }
       return { head, result }
     })
@@ -282,14 +283,8 @@ export class RunStore {
     for (const [index, { head, result }] of finals.entries()) {
       this.finished.count()
       this.state.finished(head, places[index] as Place)
-      this.reader.remember({
-        seq: head.seq,
-        uid: head.uid,
-        attempt: head.attempt,
-        at,
-        state: head.state,
-        result,
-      })
+      const { seq, uid, attempt, state } = head
+      this.reader.remember({ seq, uid, attempt, at, state, reward: rewardOf(head), result })
     }
     for (const wake of [...this.#waiting]) wake()
   }

@@ -30,6 +30,12 @@ export interface ScoringParts {
  */
 export type Tried = 'over' | 'aborted' | 'unknown' | { readonly away: FailureKind }
 
+/** `version`: of the config that scored it; absent: none did. */
+interface Scored {
+  readonly outcomes: readonly Outcome[]
+  readonly version?: string
+}
+
 /** A unit that is being scored. */
 export class Try {
   readonly unit: Unit
@@ -80,9 +86,9 @@ export class UnitScoring {
   async end(unit: Unit, failure: Failure): Promise<void> {
     const { store, members } = unit
     const { reward, step, uid, attempt } = (members[0] as Pending).head
-    let outcomes: readonly Outcome[]
+    let scored: Scored
     try {
-      const scored = await this.#parts.gateway.score({
+      scored = await this.#parts.gateway.score({
         reward,
         rows: members.map(({ head }) => ({ id: head.uid, failure })),
         run: store.run,
@@ -92,12 +98,11 @@ export class UnitScoring {
         ...this.#plans.policyOf(reward),
         signal: () => {},
       })
-      outcomes = scored.outcomes
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'RG_CLOSING') return
-      outcomes = members.map((pending) => unscored(pending, failure))
+      scored = { outcomes: members.map((pending) => unscored(pending, failure)) }
     }
-    await this.#finishAll(unit, outcomes)
+    await this.#finishAll(unit, scored)
   }
 
   async #score(job: Try): Promise<Tried> {
@@ -111,7 +116,7 @@ export class UnitScoring {
     if (job.isAborted) return 'aborted'
     const deadlineMs = Math.max(1, ...members.map(({ head }) => head.deadline)) - wallClock()
     const began = clock.now()
-    const { outcomes } = await gateway.score({
+    const scored = await gateway.score({
       reward,
       rows,
       run: store.run,
@@ -131,9 +136,9 @@ export class UnitScoring {
       },
     })
     if (job.isAborted) return 'aborted'
-    const away = outcomes.find((outcome) => this.#isAway(outcome, clock.now() - began))
+    const away = scored.outcomes.find((outcome) => this.#isAway(outcome, clock.now() - began))
     if (away && !away.valid && this.#mayRetry(job.unit)) return { away: away.failure.kind }
-    await this.#finishAll(job.unit, outcomes)
+    await this.#finishAll(job.unit, scored)
     return 'over'
   }
 
@@ -143,10 +148,10 @@ export class UnitScoring {
     return clock.now() - Math.max(0, wallClock() - Math.max(...members.map(({ head }) => head.at)))
   }
 
-  async #finishAll({ store, members, isGroup }: Unit, outcomes: readonly Outcome[]): Promise<void> {
+  async #finishAll({ store, members, isGroup }: Unit, { outcomes, version }: Scored): Promise<void> {
     const given = members.map((pending, at) => {
       const outcome = outcomes[at] as Outcome
-      return { pending, state: stateOf(pending, outcome), result: nativeResultText(outcome) }
+      return { pending, state: stateOf(pending, outcome), result: nativeResultText(outcome), version }
     })
     const { reward, size = 0 } = (members[0] as Pending).head
     const isWhole = isGroup && members.length >= size
@@ -196,10 +201,7 @@ export class UnitScoring {
       })
     const kind = code === 'RG_OVERLOADED' ? 'overloaded' : 'function_error'
     const failure: Failure = { kind, retryable: true, detail }
-    await this.#finishAll(
-      unit,
-      unit.members.map((pending) => unscored(pending, failure)),
-    )
+    await this.#finishAll(unit, { outcomes: unit.members.map((pending) => unscored(pending, failure)) })
     return 'over'
   }
 }

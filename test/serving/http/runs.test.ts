@@ -14,12 +14,14 @@ import { newFolder } from '../../support/run-store.ts'
 import { completion, type Script, scriptedServer } from '../../support/scripted-server.ts'
 
 t.test('a rollout is accepted once and its reward is read once, by cursor', async (t) => {
-  const { put, get, finals } = await worldOf(t)
+  const { put, get, post, finals } = await worldOf(t)
   const { status, json } = await put('u1', rule('4'))
   t.equal(status, 202)
   t.match(json, { uid: 'u1', attempt: 1, credits: { rollouts: Number, bytes: Number } })
   const [final] = await finals(1)
   t.match(final, { uid: 'u1', attempt: 1, state: 'scored', result: { id: 'u1', reward: 1, valid: true } })
+  const held = await post('/v1/score', { reward: 'ruled', samples: [rule('4').sample] })
+  t.strictSame(final.reward, held.json.reward, 'the final names the reward and the version of its config')
   t.strictSame((await get(`/v1/runs/a/rewards?after=${final.cursor}`)).json.results, [])
   const again = await put('u1', rule('4'))
   t.match(again.json, { attempt: 1, state: 'scored' })

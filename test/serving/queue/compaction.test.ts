@@ -33,3 +33,31 @@ t.test('a log whose only file counts no more is small, although nothing more is 
   t.strictSame(again.damage, [])
   await again.close()
 })
+
+t.test('a final says which reward scored it, also after a restart and a compaction', async (t) => {
+  const folder = newFolder()
+  const store = await opened(folder)
+  const [scored, cancelled] = [
+    await store.submit(submission('a', 'x')),
+    await store.submit(submission('b', 'y')),
+  ]
+  if (scored.pending)
+    await store.finish([{ pending: scored.pending, state: 'scored', result: '{}', version: 'v1' }])
+  if (cancelled.pending) await finish(store, [cancelled.pending], 'cancelled')
+  const rewards = [
+    { name: 'r', version: 'v1' },
+    { name: 'r', version: null },
+  ]
+  const read = async (from: typeof store) => (await allFinals(from)).map(({ reward }) => reward)
+  t.strictSame(await read(store), rewards)
+  await store.close()
+  const again = await opened(folder)
+  t.strictSame(await read(again), rewards)
+  await again.submit(submission('c', 'z'))
+  await again.compact(true)
+  t.strictSame(await read(again), rewards)
+  await again.close()
+  const last = await opened(folder)
+  t.strictSame(await read(last), rewards)
+  await last.close()
+})
