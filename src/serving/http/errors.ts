@@ -79,6 +79,15 @@ function messageOf(code: ErrorCode, message: string): string {
   return message
 }
 
+/** An error handler of routes whose replies with 429 and 503 have further fields beside `error`. */
+export const answerBusyWith =
+  (fields: () => object) =>
+  (error: FastifyError | GatewayError, request: FastifyRequest, reply: FastifyReply): void => {
+    const told = toGatewayError(error)
+    const isBusy = told.statusCode === 429 || told.statusCode === 503
+    void reply.send({ error: refuse(request, reply, told), ...(isBusy && fields()) })
+  }
+
 function send(request: FastifyRequest, reply: FastifyReply, error: GatewayError): void {
   void reply.send({ error: refuse(request, reply, error) })
 }

@@ -9,7 +9,7 @@ import type { Pending } from '../../queue/run-state.ts'
 import type { RunStore } from '../../queue/run-store.ts'
 import { grants, type KeyLimits } from '../auth.ts'
 import { sentBytesOf } from '../body.ts'
-import { refuse } from '../errors.ts'
+import { answerBusyWith, refuse } from '../errors.ts'
 import { replyBody } from '../reply-body.ts'
 import { onDisconnect } from '../request-context.ts'
 import {
@@ -96,6 +96,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
   const config = { scope: 'score' } as const
   const readers = new WaitingReaders(() => queue.settings.max_readers)
   const facts = (rollout: object) => ({ ...rollout, credits: queue.room.credits })
+  const errorHandler = answerBusyWith(() => facts({}))
   app.put(
     '/v1/runs/:run/rollouts/:uid',
     {
@@ -106,6 +107,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
         body: rolloutBody,
       },
       config: { keepsBytes: true },
+      errorHandler,
     },
     async (request, reply) => {
       const { params, body } = request
@@ -126,6 +128,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
         params: runParams,
       },
       config: { lines: true },
+      errorHandler,
     },
     async (request, reply) => {
       if (request.body !== null)
@@ -155,6 +158,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
         querystring: rewardsQuery,
       },
       config,
+      errorHandler,
     },
     async (request, reply) => {
       const { after, wait_s, limit, partials } = request.query
@@ -182,7 +186,10 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
   )
   app.post(
     '/v1/runs/:run/cancel',
-    { schema: { tags, summary: 'Cancel rollouts that have no final', params: runParams, body: cancelBody } },
+    {
+      schema: { tags, summary: 'Cancel rollouts that have no final', params: runParams, body: cancelBody },
+      errorHandler,
+    },
     async (request) => {
       const { uid, group, policy_version_below: policyBelow } = request.body
       const named = group === undefined ? undefined : String(group)
