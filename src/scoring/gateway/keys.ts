@@ -15,6 +15,7 @@ export interface Caller {
   readonly maxInFlight?: number
   /** Limit on samples in progress. */
   readonly maxSamples?: number
+  readonly maxRollouts?: number
   readonly ratePerS?: number
 }
 
@@ -45,12 +46,18 @@ export function readKeys(
   const known: { readonly hash: Buffer; readonly caller: Caller }[] = []
   for (const [name, config] of Object.entries(configs)) {
     const path = option ?? `gateway.yaml: keys.${name}`
-    const { max_in_flight: maxInFlight, max_samples: maxSamples, rate_per_s: ratePerS } = config
+    const {
+      max_in_flight: maxInFlight,
+      max_samples: maxSamples,
+      max_rollouts: maxRollouts,
+      rate_per_s: ratePerS,
+    } = config
     const caller: Caller = {
       name,
       scopes: new Set(config.scopes),
       ...(maxInFlight !== undefined && { maxInFlight }),
       ...(maxSamples !== undefined && { maxSamples }),
+      ...(maxRollouts !== undefined && { maxRollouts }),
       ...(ratePerS !== undefined && { ratePerS }),
     }
     const entries = textOf(config, env, path, problems)?.split(/\s+/).filter(Boolean)

@@ -30,6 +30,8 @@ const keyConfig = z
     max_in_flight: z.int().min(1).optional(),
     /** Maximum concurrent samples. A request that is alone may have more. */
     max_samples: z.int().min(1).optional(),
+    /** Rollouts of the queue without a final; more are refused with 429. */
+    max_rollouts: z.int().min(1).optional(),
     /** Requests per second, with a burst of one second's worth. */
     rate_per_s: z.number().positive().max(1_000_000).optional(),
   })

@@ -223,6 +223,11 @@ export class KeyLimits {
     })
   }
 
+  /** Whose key the request has; undefined where no key is needed. */
+  callerOf(request: FastifyRequest): Caller | undefined {
+    return this.#callers.get(request)
+  }
+
   /** Counts the samples of an admitted request until its reply is closed. Throws RG_OVERLOADED. */
   takeSamples(request: FastifyRequest, reply: FastifyReply, count: number): void {
     const caller = this.#callers.get(request)

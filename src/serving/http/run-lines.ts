@@ -7,6 +7,7 @@ import { turnFor, turnForOne } from '../../core/slices.ts'
 import { fieldProblem, innermost } from '../../trainers/issues.ts'
 import { rolloutBody, submissionOf, uidPattern } from '../queue/envelope.ts'
 import type { RolloutQueue } from '../queue/queue.ts'
+import type { Sender } from '../queue/room.ts'
 import type { Pending } from '../queue/run-state.ts'
 import type { Submission } from '../queue/run-store.ts'
 
@@ -22,6 +23,8 @@ interface Line {
 interface LineParts {
   readonly maxValues: number
   readonly stateOf: (state: string, pending: Pending | null) => string
+  /** Whose key sends the lines. */
+  readonly sender: Sender | undefined
 }
 
 interface SubmittedLines {
@@ -38,7 +41,7 @@ export async function submitLines(
   queue: RolloutQueue,
   run: string,
   lines: readonly Line[],
-  { maxValues, stateOf }: LineParts,
+  { maxValues, stateOf, sender }: LineParts,
 ): Promise<SubmittedLines> {
   const errors: GatewayError[] = []
   const refused = (line: Line, uid: string | null, error: GatewayError): object => {
@@ -57,7 +60,7 @@ export async function submitLines(
     if ('error' in read) submitted.push(Promise.resolve(refused(line, read.uid, read.error)))
     else
       submitted.push(
-        queue.submit(run, read).then(
+        queue.submit(run, read, sender).then(
           ({ attempt, state, pending }) => ({ uid: read.uid, attempt, state: stateOf(state, pending) }),
           (error) => {
             if (!(error instanceof GatewayError)) throw error

@@ -16,7 +16,7 @@ import { type FolderLock, lockFolder } from './folder-lock.ts'
 import { boundFinals, type Kept, mostKept } from './kept-finals.ts'
 import { OpenFiles } from './open-files.ts'
 import { RecentFinals } from './recent-finals.ts'
-import { Room } from './room.ts'
+import { Room, type Sender } from './room.ts'
 import type { ReadFinal } from './run-reader.ts'
 import type { Pending } from './run-state.ts'
 import { type Accepted, RunStore, type StoreOptions, type Submission } from './run-store.ts'
@@ -213,11 +213,12 @@ export class RolloutQueue {
    * Takes a rollout; see RunStore.submit. Rejects with RG_OVERLOADED if there is no room, RG_REWARD_UNKNOWN, RG_REQUEST_INVALID if a
    * group's size is missing, and RG_DISK_FAILED if it is not on disk.
    */
-  async submit(run: string, submission: Submission): Promise<Accepted> {
+  async submit(run: string, sent: Omit<Submission, 'key'>, sender?: Sender): Promise<Accepted> {
+    const submission = sender ? { ...sent, key: sender.name } : sent
     this.#check(submission)
     const { reward, body } = submission
     // The same bytes again cost nothing. A newer attempt costs its bytes, and a place if the older one has its final.
-    const enter = (before: Pending | null) => this.room.enter(reward, body.length, before)
+    const enter = (before: Pending | null) => this.room.enter(reward, body.length, before, sender)
     let accepted: Accepted
     let store: RunStore
     try {

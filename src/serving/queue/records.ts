@@ -35,6 +35,8 @@ export interface AcceptHead {
   readonly policy?: number | string | undefined
   /** It asked for an early result. */
   readonly partial?: true | undefined
+  /** The name of the key that sent it. Absent: none was needed, or in files of earlier versions. */
+  readonly key?: string | undefined
   /**
    * The number of the last final that was given before. A uid whose final has expired is accepted again from attempt 1: what has a
    * lower number than this belongs to its earlier life. Absent in files of earlier versions.

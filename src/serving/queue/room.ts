@@ -13,6 +13,12 @@ export interface Credits {
   readonly questions: number
 }
 
+/** Whose key sends a rollout. `maxRollouts`: without a final; absent: as many as all. */
+export interface Sender {
+  readonly name: string
+  readonly maxRollouts?: number | undefined
+}
+
 interface RoomParts {
   readonly settings: () => NonNullable<GatewaySettings['queue']>
   /** Questions that a rollout of a reward asks on average; 0 if the reward has gone. */
@@ -33,6 +39,8 @@ export class Room {
   bytes = 0
   /** Of `unfinished` and of those that are being written, by reward. */
   readonly #byReward = new Map<string, number>()
+  /** The same by key. */
+  readonly #byKey = new Map<string, number>()
   /** Rollouts that are being written, and their bytes. */
   #arriving = { rollouts: 0, bytes: 0 }
 
@@ -41,9 +49,10 @@ export class Room {
   }
 
   /** `sign` 1: a rollout has no final yet. -1: it has one, or a newer attempt took its place. */
-  readonly pendingChanged = ({ reward }: AcceptHead, sign: 1 | -1): void => {
+  readonly pendingChanged = ({ reward, key }: AcceptHead, sign: 1 | -1): void => {
     this.unfinished += sign
-    this.#countReward(reward, sign)
+    count(this.#byReward, reward, sign)
+    if (key !== undefined) count(this.#byKey, key, sign)
   }
 
   readonly bytesChanged = (bytes: number): void => {
@@ -72,7 +81,7 @@ export class Room {
    * Takes the room of a rollout that is about to be written; call the returned function after that. `before`: the attempt without a final
    * that it replaces. Throws RG_OVERLOADED.
    */
-  enter(reward: string, bodyBytes: number, before: Pending | null): () => void {
+  enter(reward: string, bodyBytes: number, before: Pending | null, sender?: Sender): () => void {
     const bytes = bodyBytes + finalBytes
     const left = this.credits
     if (left.rollouts < 1 && !before) throw this.#full('rollouts')
@@ -80,20 +89,25 @@ export class Room {
     // A rollout that asks more than fits is accepted when it is the only one.
     const asked = this.#parts.questionsOf(reward) - (before ? this.#parts.questionsOf(before.head.reward) : 0)
     if (asked > left.questions && this.questions > 0) throw this.#full('questions')
-    this.#arrive(reward, bytes, 1)
-    return () => this.#arrive(reward, bytes, -1)
+    if (sender && before?.head.key !== sender.name) this.#checkKey(sender)
+    this.#arrive(reward, bytes, sender, 1)
+    return () => this.#arrive(reward, bytes, sender, -1)
   }
 
-  #arrive(reward: string, bytes: number, sign: 1 | -1): void {
+  #checkKey({ name, maxRollouts = Number.POSITIVE_INFINITY }: Sender): void {
+    const unfinished = this.#byKey.get(name) ?? 0
+    if (unfinished < maxRollouts) return
+    throw this.#refusal(
+      `${unfinished} rollouts of the key '${name}' have no final yet, and its max_rollouts is ${maxRollouts}`,
+      unfinished,
+    )
+  }
+
+  #arrive(reward: string, bytes: number, sender: Sender | undefined, sign: 1 | -1): void {
     this.#arriving.rollouts += sign
     this.#arriving.bytes += sign * bytes
-    this.#countReward(reward, sign)
-  }
-
-  #countReward(reward: string, sign: 1 | -1): void {
-    const count = (this.#byReward.get(reward) ?? 0) + sign
-    if (count > 0) this.#byReward.set(reward, count)
-    else this.#byReward.delete(reward)
+    count(this.#byReward, reward, sign)
+    if (sender) count(this.#byKey, sender.name, sign)
   }
 
   #full(what: keyof Credits): GatewayError {
@@ -103,8 +117,18 @@ export class Room {
       bytes: `the queue takes ${this.bytes} bytes on disk, and queue.max_bytes is ${settings.max_bytes}`,
       questions: `the rollouts without a final ask about ${Math.round(this.questions)} questions, and queue.max_questions is ${settings.max_questions}`,
     }[what]
-    // The time in which a twentieth of the queue is scored.
-    const retryAfterS = this.#parts.rate.secondsFor(this.unfinished / 20)
+    return this.#refusal(text, this.unfinished)
+  }
+
+  /** Names the time in which a twentieth of so many rollouts is scored. */
+  #refusal(text: string, unfinished: number): GatewayError {
+    const retryAfterS = this.#parts.rate.secondsFor(unfinished / 20)
     return new GatewayError('RG_OVERLOADED', `${text}; send this later`, { retryAfterS })
   }
+}
+
+function count(counts: Map<string, number>, name: string, sign: 1 | -1): void {
+  const now = (counts.get(name) ?? 0) + sign
+  if (now > 0) counts.set(name, now)
+  else counts.delete(name)
 }

@@ -54,7 +54,17 @@ export interface StoreOptions {
 export interface Submission
   extends Pick<
     AcceptHead,
-    'uid' | 'digest' | 'deadline' | 'reward' | 'priority' | 'step' | 'group' | 'size' | 'policy' | 'partial'
+    | 'uid'
+    | 'digest'
+    | 'deadline'
+    | 'reward'
+    | 'priority'
+    | 'step'
+    | 'group'
+    | 'size'
+    | 'policy'
+    | 'partial'
+    | 'key'
   > {
   /** Absent: one more than the newest, if the bytes are new. */
   readonly attempt?: number | undefined

@@ -11,7 +11,7 @@ import { until } from '../../support/models.ts'
 import { judging, type Reply, rewards, rule, type World, worldOf } from '../../support/queue-world.ts'
 import { recordsIn } from '../../support/records.ts'
 import { newFolder } from '../../support/run-store.ts'
-import { completion, type Script, scriptedServer } from '../../support/scripted-server.ts'
+import { completion, type Script } from '../../support/scripted-server.ts'
 
 t.test('a rollout is accepted once and its reward is read once, by cursor', async (t) => {
   const { put, get, post, finals } = await worldOf(t)
@@ -864,27 +864,6 @@ t.test('submit and rewards: the commands of the queue', async (t) => {
   })
   t.match(await runCommand(['submit', '/no/such', ...target]), { code: 2, stderr: /does not exist/ })
   t.match(await runCommand(['rewards']), { code: 2, stderr: /--run is needed/ })
-})
-
-t.test('keys: reading and sending need the scope score', async (t) => {
-  const judge = await scriptedServer(judging)
-  t.teardown(() => judge.kill())
-  const keys = { s: { env: 'S', scopes: ['score'] }, r: { env: 'R', scopes: ['read'] } }
-  const gateway = { keys, queue: { folder: newFolder() } }
-  const [score, read] = ['s'.repeat(32), 'r'.repeat(32)]
-  const app = await testApp(t, { gateway, ruled: rewards.ruled }, 1 << 20, { S: score, R: read })
-  const statusOf = async (method: 'GET' | 'PUT', url: string, key?: string) => {
-    const headers = { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) }
-    const payload = JSON.stringify(rule('4'))
-    return (await app.inject({ method, url, headers, ...(method === 'PUT' && { payload }) })).statusCode
-  }
-  t.equal(await statusOf('PUT', '/v1/runs/a/rollouts/u'), 401)
-  t.equal(await statusOf('PUT', '/v1/runs/a/rollouts/u', read), 403)
-  t.equal(await statusOf('PUT', '/v1/runs/a/rollouts/u', score), 202)
-  t.equal(await statusOf('GET', '/v1/runs/a/rewards', read), 403)
-  t.equal(await statusOf('GET', '/v1/runs/a/rewards', score), 200)
-  t.equal(await statusOf('GET', '/v1/queue', read), 200)
-  t.equal(await statusOf('GET', '/v1/queue', score), 403)
 })
 
 t.test('without queue.folder there are no runs, and the reply says why', async (t) => {

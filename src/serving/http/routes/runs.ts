@@ -114,7 +114,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
       limits.takeSamples(request, reply, 1)
       const times = { seconds: queue.settings.deadline_s, now: queue.now() }
       const submission = submissionOf(params.uid, body, sentBytesOf(request), times)
-      const { attempt, state, pending } = await queue.submit(params.run, submission)
+      const { attempt, state, pending } = await queue.submit(params.run, submission, limits.callerOf(request))
       return reply.code(202).send(facts({ uid: params.uid, attempt, state: stateOf(queue, state, pending) }))
     },
   )
@@ -141,6 +141,7 @@ export function runRoutes(app: ZodApp, { gateway, queue, limits, clock }: RunPar
       const { results, refusal, retryAfterS } = await submitLines(queue, request.params.run, lines, {
         maxValues: gateway.settings.limits.max_row_values,
         stateOf: (state, pending) => stateOf(queue, state, pending),
+        sender: limits.callerOf(request),
       })
       reply.code(202).type('application/json; charset=utf-8')
       if (retryAfterS !== undefined) reply.header('retry-after', String(retryAfterS))
