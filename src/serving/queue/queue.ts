@@ -249,6 +249,7 @@ export class RolloutQueue {
       (group === undefined || head.group === group) &&
       (policyBelow === undefined || isBelow(head.policy, policyBelow))
     const finals: Promise<void>[] = []
+    const unread: Pending[] = []
     const cancelling = eachInSlices(candidates.length, (index) => {
       const pending = candidates[index] as Pending
       if (!matches(pending)) return
@@ -256,6 +257,8 @@ export class RolloutQueue {
       finals.push(
         store.finish([{ pending, state: 'cancelled', result }], this.scheduler.fateWithoutOthers(pending)),
       )
+      // The engine shows those that are being scored.
+      if (this.scheduler.stateOf(pending) !== 'running') unread.push(pending)
       this.scheduler.drop(store, pending, false)
     })
     if (cancelling !== null) await cancelling
@@ -264,6 +267,7 @@ export class RolloutQueue {
     } catch (error) {
       throw diskFailed(error)
     }
+    await this.scheduler.showCancelled(store, unread)
     return finals.length
   }
 

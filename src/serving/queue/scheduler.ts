@@ -14,7 +14,7 @@ import { ReadyUnits, type Unit } from './ready.ts'
 import type { Pending } from './run-state.ts'
 import type { GroupFate, RunStore } from './run-store.ts'
 import { type ScoringParts, type Tried, Try, UnitScoring } from './unit-scoring.ts'
-import { incomplete, tooLarge, tooLate, tooLateFor, withoutOthers } from './unscored.ts'
+import { cancelled, incomplete, tooLarge, tooLate, tooLateFor, withoutOthers } from './unscored.ts'
 
 /** What the scheduler needs. */
 export interface SchedulerParts extends ScoringParts {
@@ -123,6 +123,15 @@ export class Scheduler {
     const running = this.#tries.get(pending)
     // The other members of a group go on without a reader for this one, but not without its newest answer.
     if (running && (isReplaced || running.unit.members.every(({ isOver }) => isOver))) running.abort()
+  }
+
+  /** Shows rollouts that were cancelled before they were scored to the record and the monitors. */
+  showCancelled(store: RunStore, finished: readonly Pending[]): Promise<void> {
+    const work = this.#scoring.show(store, finished, cancelled).then(() => {
+      this.#running.delete(work)
+    })
+    this.#running.add(work)
+    return work
   }
 
   /** What a final says of the rollout's group if it comes without the others. */

@@ -36,6 +36,9 @@ interface Scored {
   readonly version?: string
 }
 
+/** Rows that are shown with one request. */
+const mostShown = 256
+
 /** A unit that is being scored. */
 export class Try {
   readonly unit: Unit
@@ -85,24 +88,45 @@ export class UnitScoring {
   /** Ends rollouts without scoring them, as the engine ends rows that cannot be read: the record and the monitors see them. */
   async end(unit: Unit, failure: Failure): Promise<void> {
     const { store, members } = unit
-    const { reward, step, uid, attempt } = (members[0] as Pending).head
     let scored: Scored
     try {
-      scored = await this.#parts.gateway.score({
-        reward,
-        rows: members.map(({ head }) => ({ id: head.uid, failure })),
-        run: store.run,
-        trainingStep: step,
-        requestId: `${store.run}/${uid}/${attempt}`,
-        arrived: this.#arrivalOf(members),
-        ...this.#plans.policyOf(reward),
-        signal: () => {},
-      })
+      scored = await this.#unread(store, members, failure)
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'RG_CLOSING') return
       scored = { outcomes: members.map((pending) => unscored(pending, failure)) }
     }
     await this.#finishAll(unit, scored)
+  }
+
+  /** Shows rollouts that have got this failure as their finals to the record and the monitors. Never rejects. */
+  async show(store: RunStore, finished: readonly Pending[], failure: Failure): Promise<void> {
+    const requests = new Map<string, Pending[]>()
+    for (const pending of finished) {
+      const { reward, step } = pending.head
+      const key = JSON.stringify([reward, step])
+      const members = requests.get(key) ?? []
+      requests.set(key, members)
+      members.push(pending)
+    }
+    for (const members of requests.values())
+      for (let from = 0; from < members.length; from += mostShown)
+        // A gateway without room, or without this reward, shows nothing.
+        await this.#unread(store, members.slice(from, from + mostShown), failure).catch(() => {})
+  }
+
+  /** Rows of one reward and one step that the engine does not read. */
+  async #unread(store: RunStore, members: readonly Pending[], failure: Failure): Promise<Scored> {
+    const { reward, step, uid, attempt } = (members[0] as Pending).head
+    return this.#parts.gateway.score({
+      reward,
+      rows: members.map(({ head }) => ({ id: head.uid, failure })),
+      run: store.run,
+      trainingStep: step,
+      requestId: `${store.run}/${uid}/${attempt}`,
+      arrived: this.#arrivalOf(members),
+      ...this.#plans.policyOf(reward),
+      signal: () => {},
+    })
   }
 
   async #score(job: Try): Promise<Tried> {

@@ -241,6 +241,29 @@ t.test('cancelling by uid, by group and by version of the policy', async (t) => 
     t.match({ state, result }, { state: 'cancelled', result: { reward: null } })
 })
 
+t.test('what was cancelled is recorded once, whether it was being scored or waited', async (t) => {
+  const folder = newFolder()
+  const hanging: Script = async (seen) => {
+    await seen.closed
+    return undefined
+  }
+  const world = await worldOf(t, { max_running: 1 }, hanging, {}, {}, { record: { folder, share: 1 } })
+  const { put, lines, post, finals, get, app } = world
+  await put('scored', { reward: 'judged', sample: { response: 'x' } })
+  while ((await get('/v1/queue')).json.running === 0) await new Promise(setImmediate)
+  const uids = Array.from({ length: 300 }, (_, k) => `queued${k}`)
+  await lines(uids.map((uid) => ({ uid, reward: 'judged', sample: { response: 'x' } })))
+  await put('waiting', { reward: 'ranked', sample: { response: 'x', group_id: 'g', group_size: 2 } })
+  t.equal((await post('/v1/runs/a/cancel', { uid: 'scored' })).json.cancelled, 1)
+  t.equal((await post('/v1/runs/a/cancel', { uid: 'waiting' })).json.cancelled, 1)
+  for (const uid of uids) t.equal((await post('/v1/runs/a/cancel', { uid })).json.cancelled, 1)
+  await finals(302)
+  await app.close()
+  const rows = await recordsIn(folder)
+  t.strictSame(rows.map(({ sample }) => sample.id).sort(), ['scored', 'waiting', ...uids].sort())
+  t.strictSame([...new Set(rows.map(({ failure }) => failure?.kind))], ['cancelled'])
+})
+
 t.test('a group waits for its answers, and ends by its deadline by name', async (t) => {
   const { put, finals, get } = await worldOf(t)
   const one = (group: string, response: string, more: object = {}) => ({
