@@ -23,6 +23,7 @@ from reward_gateway_client import (
     CursorLost,
     Final,
     GatewayRefused,
+    Partial,
     RolloutLost,
     RolloutsRefused,
     Run,
@@ -300,6 +301,55 @@ def test_a_cursor_that_the_gateway_lost_names_where_to_go_on(
     with Run(scripted.url, name) as run, pytest.raises(CursorLost):
         next(run.finals("0123456789ab-12", on_lost=told.append))
     assert len(told) == 1, "a gateway that knows no cursor at all is not asked again and again"
+
+
+def test_early_results_come_once_and_the_cursor_counts_them(
+    queued: Queued, name: str, scripted: ScriptedServer, tmp_path: Path
+) -> None:
+    early = {
+        "uid": "a",
+        "attempt": 1,
+        "state": "partial",
+        "cursor": "0123456789ab-0-1",
+        "at": 2.5,
+        "terms": {"rule": {}},
+    }
+    found = {"id": "a", "reward": 1.0, "valid": True, "failure": None, "substitute": None, "terms": {}, "metrics": {}}
+    final = {
+        **{"uid": "a", "attempt": 1, "state": "scored", "cursor": "0123456789ab-1-1", "at": 3.0},
+        **{"reward": {"name": "math", "version": "v1"}, "result": {**found, "flags": []}},
+    }
+    asked: list[str] = []
+
+    def page(rows: list[object], partials: list[object], cursor: str, left: int) -> Any:
+        def answer(handler: Any, _: object) -> None:
+            asked.append(handler.path)
+            reply = {"results": rows, "partials": partials, "cursor": cursor, "unfinished": left, "credits": {}}
+            handler.send(200, reply)
+
+        return answer
+
+    scripted.answers = [
+        page([], [early], "0123456789ab-0-1", 1),
+        page([final], [], "0123456789ab-1-1", 0),
+        page([], [], "0123456789ab-1-1", 0),
+    ]
+    told: list[Partial] = []
+    file = tmp_path / "cursor"
+    with Run(scripted.url, name, cursor_file=file) as run:
+        finals = list(run.finals(follow=False, on_partial=told.append))
+    assert [(one.uid, one.attempt, one.at, dict(one.terms)) for one in told] == [("a", 1, 2.5, {"rule": {}})]
+    assert [(one.reward_name, one.reward_version, one.result.reward) for one in finals] == [("math", "v1", 1.0)]
+    assert file.read_text() == "0123456789ab-1-1"
+    assert all("partials=true" in path for path in asked)
+    assert ["after=0123456789ab-0-1" in path for path in asked] == [False, True, False]
+    with Run(queued.url, name, reward="stated") as run:
+        run.submit(sample(0.5), "a", partial=True)
+        run.submit_many([sample(0.5)], partial=True)
+        both = list(run.finals(follow=False, on_partial=told.append))
+        assert [(one.reward_name, bool(one.reward_version)) for one in both] == [("stated", True)] * 2
+        assert run.credits is not None
+        assert run.credits.questions == 2_000_000
 
 
 def test_a_run_closes_without_a_word_whatever_is_under_way(queued: Queued, name: str) -> None:

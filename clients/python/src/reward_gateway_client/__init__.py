@@ -13,7 +13,7 @@ from .errors import (
     RolloutsRefused,
     Unscorable,
 )
-from .finals import Accepted, Credits, Final, RunStatus
+from .finals import Accepted, Credits, Final, Partial, RunStatus
 from .result import Failure, Result, StepReward, Term, number_of, reward_of
 from .run import Run
 from .sample import Message, Sample
@@ -31,6 +31,7 @@ __all__ = [
     "GatewayRefused",
     "GatewayUnreachable",
     "Message",
+    "Partial",
     "Result",
     "RewardGateway",
     "RewardGatewayError",

@@ -16,7 +16,7 @@ from .errors import CursorLost, GatewayRefused, RewardGatewayError, RolloutsRefu
 from .exchange import MAX_BODY_BYTES, not_a_gateway
 from .final_reader import FinalReader
 from .final_waits import FinalWaits
-from .finals import Accepted, Credits, Final, RunStatus
+from .finals import Accepted, Credits, Final, Partial, RunStatus
 from .plain import to_json
 from .result import Result
 from .sample import SampleLike
@@ -94,7 +94,9 @@ class AsyncRun:
     @property
     def cursor(self) -> str:
         """That of the last final of `finals` whose turn of the loop has ended; '' before the first. Save it with a
-        checkpoint, and give it as `after` to go on there."""
+        checkpoint, and give it as `after` to go on there. The final whose turn had not ended comes again: each comes
+        at least once, and exactly once to whoever saves the cursor together with what the final changed. A cursor is of
+        one run. It stays good over restarts of the gateway, and raises CursorLost once finals behind it are gone."""
         if self._after is None:
             self._after = read_cursor(self._cursor_file)
         return self._after
@@ -114,10 +116,12 @@ class AsyncRun:
         deadline_s: float | None = None,
         priority: int = 0,
         attempt: int | None = None,
+        partial: bool = False,
     ) -> Accepted:
         """Returns once the rollout is on the gateway's disk. Submissions of many tasks share requests. The same uid and
-        sample again is the same rollout; another sample is a newer attempt. Without a uid, it gets a new one."""
-        line = self._line(sample, uid, reward, training_step, deadline_s, priority, attempt)
+        sample again is the same rollout; another sample is a newer attempt. Without a uid, it gets a new one. `partial`
+        asks for an early result, too: see `finals`."""
+        line = self._line(sample, uid, reward, training_step, deadline_s, priority, attempt, partial=partial)
         return await self._submitter.send(line, self._reader.tries())
 
     async def submit_many(
@@ -128,6 +132,7 @@ class AsyncRun:
         training_step: int | None = None,
         deadline_s: float | None = None,
         priority: int = 0,
+        partial: bool = False,
     ) -> list[Accepted]:
         """Submits samples, or samples by uid. Returns what became of each, in order. One that is refused does not cost
         the others: RolloutsRefused names those that were, once the others are accepted."""
@@ -138,7 +143,9 @@ class AsyncRun:
         lines: list[Line] = []
         size = 0
         for uid, sample in given:
-            lines.append(self._line(sample, uid, reward, training_step, deadline_s, priority, None, pictures))
+            lines.append(
+                self._line(sample, uid, reward, training_step, deadline_s, priority, None, pictures, partial=partial)
+            )
             uids.append(lines[-1].uid)
             size += len(lines[-1].text)
             if size > 2 * self._max_body_bytes:
@@ -164,16 +171,19 @@ class AsyncRun:
         follow: bool = True,
         wait_s: float = 30.0,
         on_lost: Callable[[CursorLost], object] | None = None,
+        on_partial: Callable[[Partial], object] | None = None,
     ) -> AsyncGenerator[Final, None]:
         """Yields each final of the run once, in order of completion, from the cursor on. Goes on over restarts of the
         gateway. Without `follow`, ends once no rollout is unfinished. Raises GatewayUnreachable, and CursorLost if
         finals behind the cursor are gone; with `on_lost`, calls that with the error instead and goes on with what is
-        left. One loop at a time."""
+        left. With `on_partial`, calls that with each early result of the rollouts that asked for one. One loop at a
+        time."""
         at = self.cursor if after is None else after
         waits = follow
         while True:
             try:
-                page = await self._reader.page(at, min(wait_s, 60.0) if waits else 0)
+                seconds = min(wait_s, 60.0) if waits else 0
+                page = await self._reader.page(at, seconds, partials=on_partial is not None)
             except CursorLost as lost:
                 if on_lost is None or at == lost.go_on:
                     raise
@@ -181,13 +191,19 @@ class AsyncRun:
                 at = lost.go_on
                 self._passed(at)
                 continue
+            if on_partial is not None:
+                for row in page.partials:
+                    partial = Partial.read(row)
+                    on_partial(partial)
+                    at = partial.cursor
+                    self._passed(at)
             for row in page.rows:
                 final = Final.read(row)
                 yield final
                 at = final.cursor
                 self._passed(at)
             waits = follow or page.unfinished > 0
-            if not page.rows:
+            if not page.rows and not page.partials:
                 if not waits:
                     return
                 # A gateway that shuts down answers at once.
@@ -313,6 +329,8 @@ class AsyncRun:
         priority: int,
         attempt: int | None = None,
         pictures: dict[int, str] | None = None,
+        *,
+        partial: bool = False,
     ) -> Line:
         return line_of(
             sample,
@@ -322,6 +340,7 @@ class AsyncRun:
             deadline_s=self._deadline_s if deadline_s is None else deadline_s,
             priority=priority,
             attempt=attempt,
+            partial=partial,
             pictures=pictures,
         )
 

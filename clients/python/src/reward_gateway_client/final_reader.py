@@ -23,6 +23,7 @@ class Page:
     """Finals behind a cursor, as the gateway wrote them."""
 
     rows: "list[Mapping[str, Any]]"
+    partials: "list[Mapping[str, Any]]"
     cursor: str
     unfinished: int
 
@@ -40,13 +41,19 @@ class FinalReader:
         limit_s = self._timeout_s if timeout_s is None else timeout_s
         return Tries(limit_s, float("inf"), longest_s=_LONGEST_PAUSE_S)
 
-    async def page(self, after: str, wait_s: float) -> Page:
-        """The next finals; none if none comes within `wait_s`. Raises CursorLost."""
-        query = urlencode({"wait_s": f"{wait_s:g}", "limit": _LIMIT, **({"after": after} if after else {})})
+    async def page(self, after: str, wait_s: float, *, partials: bool = False) -> Page:
+        """The next finals, and with `partials` also early results; none if none comes within `wait_s`. Raises
+        CursorLost."""
+        asked = {"wait_s": f"{wait_s:g}", "limit": str(_LIMIT)}
+        if after:
+            asked["after"] = after
+        if partials:
+            asked["partials"] = "true"
+        query = urlencode(asked)
         content = await self.ask("GET", f"/rewards?{query}", wait_s=wait_s)
         try:
             reply = json.loads(content)
-            return Page(reply["results"], reply["cursor"], reply["unfinished"])
+            return Page(reply["results"], reply.get("partials", []), reply["cursor"], reply["unfinished"])
         except (KeyError, TypeError, ValueError) as error:
             raise not_a_gateway(content) from error
 

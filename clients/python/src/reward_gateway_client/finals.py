@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .result import Failure, Result
+from .result import Failure, Result, Term
 
 FINAL_STATES = ("scored", "invalid", "cancelled", "damaged")
 
@@ -15,6 +15,13 @@ class Credits:
 
     rollouts: int
     bytes: int
+    questions: int | None = None
+    """To judges, as the rollouts of each reward have asked on average. None: an older gateway does not say."""
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> "Credits":
+        """Raises KeyError if the row is not the gateway's."""
+        return cls(rollouts=row["rollouts"], bytes=row["bytes"], questions=row.get("questions"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +50,16 @@ class Final:
     """When it came, in seconds of Unix time."""
     result: Result
     """Without a reward unless the state is `scored`; its failure says why."""
+    reward_name: str | None = None
+    """Of the reward that scored it. None: the final was damaged on disk, or is of an older gateway."""
+    reward_version: str | None = None
+    """Of the reward's config. None: also if nothing was scored."""
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> "Final":
         """Raises KeyError if the row is not a final."""
         uid, state, result = row["uid"], row["state"], row["result"]
+        reward = row.get("reward") or {}
         return cls(
             uid=uid,
             attempt=row["attempt"],
@@ -55,7 +67,29 @@ class Final:
             cursor=row["cursor"],
             at=row["at"],
             result=_unread(uid) if result is None else Result.read(result),
+            reward_name=reward.get("name"),
+            reward_version=reward.get("version"),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """The early result of an attempt that asked for one: the terms of its rules, before its judges have answered. It
+    has no reward. Train on finals."""
+
+    uid: str
+    attempt: int
+    cursor: str
+    """Reading after it gives what comes next."""
+    at: float
+    """When it came, in seconds of Unix time."""
+    terms: Mapping[str, Term]
+    """As in a result."""
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> "Partial":
+        """Raises KeyError if the row is not an early result."""
+        return cls(uid=row["uid"], attempt=row["attempt"], cursor=row["cursor"], at=row["at"], terms=row["terms"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from .async_run import AsyncRun
 from .errors import CursorLost
 from .exchange import MAX_BODY_BYTES
-from .finals import Accepted, Credits, Final, RunStatus
+from .finals import Accepted, Credits, Final, Partial, RunStatus
 from .loop_thread import LoopThread
 from .result import Result
 from .sample import SampleLike
@@ -96,6 +96,7 @@ class Run:
         deadline_s: float | None = None,
         priority: int = 0,
         attempt: int | None = None,
+        partial: bool = False,
     ) -> Accepted:
         """Like AsyncRun.submit. Submissions of many threads share requests."""
         return self._thread.run(
@@ -107,6 +108,7 @@ class Run:
                 deadline_s=deadline_s,
                 priority=priority,
                 attempt=attempt,
+                partial=partial,
             )
         )
 
@@ -118,11 +120,17 @@ class Run:
         training_step: int | None = None,
         deadline_s: float | None = None,
         priority: int = 0,
+        partial: bool = False,
     ) -> list[Accepted]:
         """Like AsyncRun.submit_many."""
         return self._thread.run(
             self._run.submit_many(
-                samples, reward=reward, training_step=training_step, deadline_s=deadline_s, priority=priority
+                samples,
+                reward=reward,
+                training_step=training_step,
+                deadline_s=deadline_s,
+                priority=priority,
+                partial=partial,
             )
         )
 
@@ -133,9 +141,11 @@ class Run:
         follow: bool = True,
         wait_s: float = 30.0,
         on_lost: Callable[[CursorLost], object] | None = None,
+        on_partial: Callable[[Partial], object] | None = None,
     ) -> Iterator[Final]:
-        """Like AsyncRun.finals. `on_lost` is called in the thread of the client."""
-        return self._thread.each(self._run.finals(after, follow=follow, wait_s=wait_s, on_lost=on_lost))
+        """Like AsyncRun.finals. `on_lost` and `on_partial` are called in the thread of the client."""
+        found = self._run.finals(after, follow=follow, wait_s=wait_s, on_lost=on_lost, on_partial=on_partial)
+        return self._thread.each(found)
 
     def score(
         self,

@@ -39,6 +39,7 @@ def line_of(
     deadline_s: float | None = None,
     priority: int = 0,
     attempt: int | None = None,
+    partial: bool = False,
     pictures: dict[int, str] | None = None,
 ) -> Line:
     """Without a uid, the rollout gets a new one. Raises ValueError for a uid that the gateway would refuse."""
@@ -54,6 +55,8 @@ def line_of(
         body["priority"] = priority
     if attempt is not None:
         body["attempt"] = attempt
+    if partial:
+        body["partial"] = True
     text = to_json(body)[:-1] + b',"sample":' + to_json(fields_of(sample, {} if pictures is None else pictures)) + b"}"
     return Line(name, text)
 

@@ -158,7 +158,7 @@ class Submitter:
     ) -> None:
         try:
             results = reply["results"]
-            self.credits = Credits(rollouts=reply["credits"]["rollouts"], bytes=reply["credits"]["bytes"])
+            self.credits = Credits.read(reply["credits"])
             if len(results) != len(batch):
                 raise ValueError("a result for each line")
             failed: list[tuple[_Waiting, Exception]] = []
