@@ -217,6 +217,8 @@ export class RequestTimes {
   readonly arrived: number
   /** When scoring began, on the clock. */
   readonly began: number
+  /** What its rows waited for in earlier tries, oldest first. */
+  readonly #earlier: readonly Spell[]
   #owners: number
   readonly #last: (Wait | undefined)[] = []
   #waits = 0
@@ -224,15 +226,16 @@ export class RequestTimes {
   readonly #rules: number[] = []
   readonly #lastRule: (number | undefined)[] = []
 
-  constructor(rows: number, began: number, arrived = began) {
+  constructor(rows: number, began: number, arrived = began, earlier: readonly Spell[] = []) {
     this.#owners = rows
     this.began = began
     this.arrived = Math.min(arrived, began)
+    this.#earlier = earlier
   }
 
   /** The same for one row whose outcome came `ms` after scoring began, without what the other rows waited for. */
   ofRow(row: number, ms: number): RequestTimes {
-    const only = new RequestTimes(1, this.began, this.arrived)
+    const only = new RequestTimes(1, this.began, this.arrived, this.#earlier)
     for (const { cause, model, from, to } of this.spellsOf(row, ms))
       if (cause !== 'gateway') only.wait(0, cause, model, from).to = to
     return only
@@ -335,9 +338,7 @@ export class RequestTimes {
 
   /** A row's spells from the arrival of its request to its outcome, `ms` after scoring began; oldest first, neighbours joined. */
   spellsOf(row: number, ms: number): readonly Spell[] {
-    const all = [...this.path(row, this.began, this.began + ms)].reverse()
-    if (this.arrived < this.began)
-      all.unshift({ cause: 'gateway', model: '', from: this.arrived, to: this.began })
+    const all = [...this.#before(), ...[...this.path(row, this.began, this.began + ms)].reverse()]
     const joined: Spell[] = []
     for (const spell of all) {
       const before = joined.at(-1)
@@ -346,6 +347,20 @@ export class RequestTimes {
       else joined.push(spell)
     }
     return joined
+  }
+
+  /** From the arrival to the beginning, oldest first: earlier tries, and the gateway. */
+  *#before(): Generator<Spell> {
+    let now = this.arrived
+    for (const { from, to, ...spell } of this.#earlier) {
+      const since = Math.max(now, from)
+      const until = Math.min(to, this.began)
+      if (since >= until) continue
+      if (since > now) yield { cause: 'gateway', model: '', from: now, to: since }
+      yield { ...spell, from: since, to: until }
+      now = until
+    }
+    if (now < this.began) yield { cause: 'gateway', model: '', from: now, to: this.began }
   }
 }
 

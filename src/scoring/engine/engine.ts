@@ -110,7 +110,7 @@ function scoreRows(
     const outcomes = new Array<Outcome>(rows.length)
     const began = parts.clock.now()
     const ms = new Float64Array(rows.length)
-    const times = new RequestTimes(rows.length, began, job.arrived)
+    const times = new RequestTimes(rows.length, began, job.arrived, job.earlier)
     let left = rows.length
     const finish = (index: number, outcome: Outcome) => {
       outcomes[index] = outcome

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Failure, Outcome, Sample, Term, Unreadable } from '../../core/sample/sample.ts'
-import type { RequestTimes } from '../../core/stalls/request-times.ts'
+import type { RequestTimes, Spell } from '../../core/stalls/request-times.ts'
 import type { Trace } from '../../core/tracing/open-tracing.ts'
 import type { KeptAnswers } from '../models/interface/ask.ts'
 import { CancelToken, whenAborted } from '../models/interface/cancel-token.ts'
@@ -25,6 +25,8 @@ export interface RowsToScore {
   readonly trace?: Trace | undefined
   /** When the request had been received, in milliseconds on the clock; absent: now. */
   readonly arrived?: number | undefined
+  /** What the rows have waited for in earlier tries, oldest first. */
+  readonly earlier?: readonly Spell[] | undefined
   /** Accumulates the time that the request waits for models and groups. */
   readonly waitTime?: WaitTime | undefined
   /** If true, refused with RG_OVERLOADED when its questions would wait too long for their models. Otherwise they wait. */

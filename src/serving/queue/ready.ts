@@ -1,3 +1,4 @@
+import type { Spell } from '../../core/stalls/request-times.ts'
 import type { Pending } from './run-state.ts'
 import type { RunStore } from './run-store.ts'
 
@@ -9,6 +10,8 @@ export interface Unit {
   readonly isGroup: boolean
   /** Times that it was tried and found its servers away. */
   readonly tries: number
+  /** What it waited for in them, oldest first. */
+  readonly earlier?: readonly Spell[]
 }
 
 /** Units that may start: the highest priority first, runs in turn, in order of arrival within a run. */

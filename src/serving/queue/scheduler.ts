@@ -243,7 +243,7 @@ export class Scheduler {
     if (tried === 'over') return
     if (tried === 'unknown') this.#pauses.awaitReward(unit)
     else if (tried !== 'aborted') {
-      if (!this.#isStopped) this.#pauses.add(unit, tried.away)
+      if (!this.#isStopped) this.#pauses.add({ ...unit, earlier: tried.spells }, tried.away)
     } else for (const pending of unit.members) if (!pending.isOver) this.#enqueue(unit.store, pending)
   }
 

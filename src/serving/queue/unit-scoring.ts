@@ -2,7 +2,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure, FailureKind, Outcome, Sample, Term, Unreadable } from '../../core/sample/sample.ts'
-import type { RequestTimes } from '../../core/stalls/request-times.ts'
+import type { RequestTimes, Spell } from '../../core/stalls/request-times.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { nativeResultText, nativeTermsText } from '../../trainers/native-result.ts'
 import { rowOf } from './envelope.ts'
@@ -26,9 +26,14 @@ export interface ScoringParts {
 
 /**
  * What became of a try. `over`: each member has its final, or will be scored after a restart. `aborted`: what has no final is to be
- * scored again. `unknown`: no config has its reward. Otherwise servers were away, and the unit is to be tried again later.
+ * scored again. `unknown`: no config has its reward. Otherwise servers were away, and the unit is to be
+ * tried again later; `spells`: what it has waited for until now.
  */
-export type Tried = 'over' | 'aborted' | 'unknown' | { readonly away: FailureKind }
+export type Tried =
+  | 'over'
+  | 'aborted'
+  | 'unknown'
+  | { readonly away: FailureKind; readonly spells: readonly Spell[] }
 
 /** `version`: of the config that scored it; absent: none did. */
 interface Scored {
@@ -148,6 +153,7 @@ export class UnitScoring {
       requestId: `${store.run}/${members.length > 1 ? group : `${uid}/${attempt}`}`,
       deadlineMs: Math.max(1, deadlineMs),
       arrived: this.#arrivalOf(members),
+      earlier: job.unit.earlier && throughPause(job.unit.earlier, clock.now()),
       ...this.#plans.policyOf(reward),
       answers,
       onBegan: (times) => {
@@ -160,8 +166,13 @@ export class UnitScoring {
       },
     })
     if (job.isAborted) return 'aborted'
-    const away = scored.outcomes.find((outcome) => this.#isAway(outcome, clock.now() - began))
-    if (away && !away.valid && this.#mayRetry(job.unit)) return { away: away.failure.kind }
+    const row = scored.outcomes.findIndex((outcome) => this.#isAway(outcome, clock.now() - began))
+    const away = scored.outcomes[row]
+    if (away && !away.valid && this.#mayRetry(job.unit))
+      return {
+        away: away.failure.kind,
+        spells: job.times?.spellsOf(row, clock.now() - job.times.began) ?? [],
+      }
     await this.#finishAll(job.unit, scored)
     return 'over'
   }
@@ -214,7 +225,8 @@ export class UnitScoring {
     // It stays on disk.
     if (code === 'RG_CLOSING') return 'over'
     if (code === 'RG_REWARD_UNKNOWN') return 'unknown'
-    if (code === 'RG_OVERLOADED' && this.#mayRetry(unit)) return { away: 'overloaded' }
+    if (code === 'RG_OVERLOADED' && this.#mayRetry(unit))
+      return { away: 'overloaded', spells: unit.earlier ?? [] }
     const detail =
       error instanceof GatewayError
         ? error.message
@@ -228,6 +240,16 @@ export class UnitScoring {
     await this.#finishAll(unit, { outcomes: unit.members.map((pending) => unscored(pending, failure)) })
     return 'over'
   }
+}
+
+/** Spells that are kept of earlier tries: a rollout may be tried for days. */
+const mostEarlier = 64
+
+/** A pause counts like the last wait for a server before it. */
+function throughPause(earlier: readonly Spell[], now: number): readonly Spell[] {
+  const last = earlier.at(-1)
+  const waited = earlier.findLast(({ cause }) => cause !== 'gateway')
+  return last && waited ? [...earlier.slice(-mostEarlier), { ...waited, from: last.to, to: now }] : earlier
 }
 
 const stateOf = ({ damage }: Pending, { valid }: Outcome): FinalState =>
