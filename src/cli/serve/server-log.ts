@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { createApp } from '../../serving/http/app.ts'
 import type { ObservedEvents } from '../../serving/observed-gateway.ts'
-import type { QueueEvents } from '../../serving/queue/queue.ts'
+import type { QueueEvents } from '../../serving/queue/upkeep.ts'
 import { openParkedNews } from '../parked-news.ts'
 import { FunctionFaults } from './function-log.ts'
 

@@ -15,7 +15,8 @@ export function figuresOf(queue: RolloutQueue, now = queue.now()) {
       damaged: damage.length,
     }
   })
-  const { scheduler, room, isDiskFailing, droppedFinals } = queue
+  const { scheduler, room } = queue
+  const { isDiskFailing, droppedFinals } = queue.upkeep
   const { running, counts } = scheduler
   return { runs, running, bytes: room.bytes, isDiskFailing, droppedFinals, ...counts }
 }

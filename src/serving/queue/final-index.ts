@@ -11,6 +11,12 @@ export interface Final {
   readonly place: Place
 }
 
+/** Finals, and their bytes on disk. */
+export interface Kept {
+  readonly finals: number
+  readonly bytes: number
+}
+
 const states: readonly FinalState[] = ['scored', 'invalid', 'cancelled', 'damaged']
 /** Finals of a chunk. A run has at least one chunk, of 40 bytes for each. */
 const chunkSize = 128

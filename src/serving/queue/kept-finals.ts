@@ -1,12 +1,7 @@
 /** Bounds the finals that all runs keep: in memory by their number, on disk by their bytes. */
 import type { GatewaySettings } from '../../scoring/plan/gateway-config.ts'
+import type { Kept } from './final-index.ts'
 import type { RunStore } from './run-store.ts'
-
-/** Finals, and their bytes on disk. */
-export interface Kept {
-  readonly finals: number
-  readonly bytes: number
-}
 
 /** What all runs may keep together. */
 export const mostKept = ({

@@ -90,7 +90,7 @@ export async function overviewOf(
     now = queue.now(),
   }: { readonly most: number; readonly stalls: Stalls; readonly now?: number },
 ): Promise<z.output<typeof queueOverview>> {
-  const { scheduler, isDiskFailing, room } = queue
+  const { scheduler, room, upkeep } = queue
   const { bytes, unfinished, credits } = room
   const stores = [...queue.runs.values()]
   const oldest = new Map<RunStore, number>()
@@ -109,7 +109,7 @@ export async function overviewOf(
     running: scheduler.running,
     bytes,
     credits: { ...credits },
-    disk_failing: isDiskFailing,
+    disk_failing: upkeep.isDiskFailing,
     total_runs: stores.length,
     runs,
   }

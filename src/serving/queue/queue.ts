@@ -13,7 +13,6 @@ import { nativeResultText } from '../../trainers/native-result.ts'
 import { syncFolder } from './commit-log.ts'
 import { EventRate } from './event-rate.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
-import { boundFinals, type Kept, mostKept } from './kept-finals.ts'
 import { OpenFiles } from './open-files.ts'
 import { RecentFinals } from './recent-finals.ts'
 import { Room, type Sender } from './room.ts'
@@ -22,30 +21,10 @@ import type { Pending } from './run-state.ts'
 import { type Accepted, RunStore, type StoreOptions, type Submission } from './run-store.ts'
 import { Scheduler } from './scheduler.ts'
 import { cancelled, unscored } from './unscored.ts'
+import { type QueueEvents, Upkeep } from './upkeep.ts'
 
 /** `queue` of gateway.yaml. */
 type QueueSettings = NonNullable<GatewaySettings['queue']>
-
-/** Events of the queue. */
-export interface QueueEvents {
-  /** Once with the reason when something of the disk begins to fail, once with null when all works again. */
-  disk?(trouble: string | null): void
-  /** Of a commit that reached the disk. */
-  committed?(bytes: number, ms: number): void
-  /** A record in the folder of a run is damaged: found at the start, or when it was read later. */
-  damaged?(run: string, folder: string, text: string): void
-  /** A run as it was found at the start. `expired`: finals that are kept no more. */
-  recovered?(
-    run: string,
-    found: { readonly unfinished: number; readonly finals: number; readonly expired: number },
-  ): void
-  /** Something in a folder was left out or removed at the start. */
-  leftOut?(folder: string, text: string): void
-  /** Finals were removed before `queue.keep_s` because all runs keep too many. Once, until there is room again. */
-  dropped?(finals: number, most: Kept): void
-  /** Another process took the folder over. */
-  lost?(): void
-}
 
 /** What the queue needs, and the parts that tests replace. */
 export interface QueueOptions {
@@ -65,7 +44,6 @@ export interface Cancellation {
 }
 
 const segmentBytes = 64 * 1024 * 1024
-const maintainMs = 5000
 /** Runs that are remembered after their removal: a reader that had all their finals has lost none. */
 const mostRemoved = 1024
 
@@ -96,6 +74,7 @@ export async function openQueue(options: QueueOptions): Promise<RolloutQueue | n
 export class RolloutQueue {
   readonly scheduler: Scheduler
   readonly room: Room
+  readonly upkeep: Upkeep
   readonly #runs = new Map<string, RunStore>()
   readonly #opening = new Map<string, Promise<RunStore>>()
   readonly #settings: QueueSettings
@@ -105,14 +84,6 @@ export class RolloutQueue {
   /** Unix time in milliseconds, which no change of the system's time moves: nothing ends early, and nothing late. */
   readonly now: () => number
   readonly #stopping = new AbortController()
-  #cancelMaintenance: () => void
-  #maintaining: Promise<void> = Promise.resolve()
-  /** What fails of the disk -> why. */
-  readonly #troubles = new Map<string, string>()
-  #hasLost = false
-  #isDropping = false
-  /** Finals that were removed before `queue.keep_s`. */
-  droppedFinals = 0
   readonly #rate: EventRate
   readonly #files = new OpenFiles()
   readonly #recent = new RecentFinals<ReadFinal>()
@@ -140,7 +111,17 @@ export class RolloutQueue {
       wallClock: this.now,
       maxRunning: () => this.settings.max_running,
     })
-    this.#cancelMaintenance = clock.after(maintainMs, this.#maintain)
+    this.upkeep = new Upkeep({
+      clock,
+      lock,
+      runs: this.#runs,
+      room: this.room,
+      settings: () => this.settings,
+      events: options.events,
+      lost: () => this.stop(),
+      // A run whose first rollout is being accepted is empty, too.
+      remove: (run, store) => (this.#opening.has(run) ? null : this.#remove(run, store)),
+    })
   }
 
   /** Those of the newest configs; a reload changes neither the folder nor `commit_ms` and `keep_s` of open runs. */
@@ -191,22 +172,6 @@ export class RolloutQueue {
   /** The number of the last final of a run that was removed a while ago, by the run's id; undefined if that is not known. */
   lastOfRemoved(id: string): number | undefined {
     return this.#removed.get(id)
-  }
-
-  /** The last write failed. */
-  get isDiskFailing(): boolean {
-    return this.#troubles.has('write')
-  }
-
-  /** Another process has taken the folder over. */
-  get hasLost(): boolean {
-    return this.#hasLost
-  }
-
-  /** Why the queue accepts nothing, or what else of its folder fails; null: nothing. */
-  get trouble(): string | null {
-    if (this.#hasLost) return 'another process has taken over queue.folder'
-    return [...this.#troubles.values()][0] ?? null
   }
 
   /**
@@ -288,8 +253,7 @@ export class RolloutQueue {
   /** Call after the gateway was closed: what it still finished is written. */
   async close(): Promise<void> {
     this.stop()
-    this.#cancelMaintenance()
-    await this.#maintaining
+    await this.upkeep.stop()
     const ended = this.scheduler.idle()
     await Promise.allSettled([...this.#opening.values()])
     // A disk that fails must not keep the process: what waits for it is scored again.
@@ -299,7 +263,7 @@ export class RolloutQueue {
   }
 
   #check({ reward, group, size }: Submission): void {
-    if (this.#hasLost)
+    if (this.upkeep.hasLost)
       throw new GatewayError(
         'RG_CLOSING',
         'another process has taken over queue.folder; this gateway accepts nothing more',
@@ -356,74 +320,12 @@ export class RolloutQueue {
       files: this.#files,
       recent: this.#recent,
       committed: (error, bytes, ms) => {
-        this.#report('write', error === null ? null : reasonOf(error))
+        this.upkeep.report('write', error === null ? null : reasonOf(error))
         if (error === null) events?.committed?.(bytes, ms)
       },
       damaged: ({ run, folder }, text) => events?.damaged?.(run, folder, text),
       ...(openFile && { openFile }),
     }
-  }
-
-  readonly #maintain = (): void => {
-    this.#maintaining = this.#maintainAll()
-      .then(
-        () => this.#report('maintain', null),
-        (error) => this.#report('maintain', reasonOf(error)),
-      )
-      .finally(() => {
-        if (!this.stopping.aborted)
-          this.#cancelMaintenance = this.#options.clock.after(maintainMs, this.#maintain)
-      })
-  }
-
-  async #maintainAll(): Promise<void> {
-    if (!(await this.#isOwner())) return
-    const isFull = this.room.bytes > 0.8 * this.settings.max_bytes
-    for (const store of this.#runs.values()) store.expire()
-    await this.#boundFinals()
-    for (const [run, store] of this.#runs) {
-      if (store.isEmpty && !this.#opening.has(run)) await this.#remove(run, store)
-      // A run that takes long keeps no other from its turn.
-      else
-        store.compact(isFull).then(
-          () => this.#report(`compact ${run}`, null),
-          (error) => this.#report(`compact ${run}`, `a log cannot be compacted: ${reasonOf(error)}`),
-        )
-    }
-  }
-
-  /** False once another process has taken the folder over. A lock that cannot be read is looked at again later. */
-  async #isOwner(): Promise<boolean> {
-    if (this.#hasLost) return false
-    try {
-      const isOwn = await this.#lock.isOwn()
-      this.#report('lock', null)
-      if (isOwn) return true
-    } catch (error) {
-      this.#report('lock', `queue.folder's lock cannot be read: ${reasonOf(error)}`)
-      return true
-    }
-    this.#hasLost = true
-    this.stop()
-    this.#options.events?.lost?.()
-    return false
-  }
-
-  /** `trouble`: why something fails; null: it works. */
-  #report(what: string, trouble: string | null): void {
-    const before = this.#troubles.size
-    if (trouble === null) this.#troubles.delete(what)
-    else this.#troubles.set(what, trouble)
-    if (before === 0 && trouble !== null) this.#options.events?.disk?.(trouble)
-    if (before > 0 && this.#troubles.size === 0) this.#options.events?.disk?.(null)
-  }
-
-  async #boundFinals(): Promise<void> {
-    const most = mostKept(this.settings)
-    const dropped = await boundFinals([...this.#runs.values()], most)
-    this.droppedFinals += dropped
-    if (dropped > 0 && !this.#isDropping) this.#options.events?.dropped?.(dropped, most)
-    this.#isDropping = dropped > 0
   }
 
   /** A run whose finals have all expired leaves nothing behind, nor does one whose first rollout was never on disk. */
@@ -433,7 +335,6 @@ export class RolloutQueue {
       await rm(join(this.#folder, folderOf(run)), { recursive: true, force: true })
     })().finally(() => this.#removing.delete(run))
     this.#runs.delete(run)
-    this.#report(`compact ${run}`, null)
     this.#removed.set(store.id, store.last)
     if (this.#removed.size > mostRemoved) this.#removed.delete([...this.#removed.keys()][0] ?? '')
     this.#removing.set(run, removing)

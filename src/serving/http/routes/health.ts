@@ -27,7 +27,7 @@ export function healthRoutes(
   app: ZodApp,
   gateway: Gateway,
   metrics: Metrics,
-  queue: Pick<RolloutQueue, 'hasLost' | 'trouble'> | null,
+  queue: Pick<RolloutQueue, 'upkeep'> | null,
 ): void {
   const tags = ['operation']
   const config = { scope: 'open' } as const
@@ -56,8 +56,8 @@ export function healthRoutes(
             ? [{ model: name, questions: parked.questions, since: new Date(parked.since).toISOString() }]
             : [],
         )
-      const ready = gateway.isReady && !queue?.hasLost
-      const trouble = queue?.trouble ?? null
+      const ready = gateway.isReady && !queue?.upkeep.hasLost
+      const trouble = queue?.upkeep.trouble ?? null
       return reply.code(ready ? 200 : 503).send({ ready, missing, parked, suspects, queue: trouble })
     },
   )
