@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { startSimulatedServer } from '../../src/simulator/server.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { fixtureFunctions } from '../support/gateway.ts'
@@ -41,8 +42,35 @@ function jsonOf(text: string): Answer['body'] {
   }
 }
 
+/** The system's clock, whose timers can be held: what a judge has begun then lasts until it is told to go on. */
+function heldClock() {
+  let isHeld = false
+  const held = new Set<() => void>()
+  const clock: Clock = {
+    ...systemClock,
+    after(ms, fn) {
+      if (!isHeld) return systemClock.after(ms, fn)
+      held.add(fn)
+      return () => void held.delete(fn)
+    },
+  }
+  return {
+    clock,
+    hold() {
+      isHeld = true
+    },
+    goOn() {
+      isHeld = false
+      for (const fn of held) fn()
+      held.clear()
+    },
+  }
+}
+
 t.test('two replicas behind one address', async (t) => {
+  const { clock, hold, goOn } = heldClock()
   const judge = await startSimulatedServer({
+    clock,
     model: 'm',
     policy: 'constant',
     constant: 1,
@@ -140,12 +168,14 @@ t.test('two replicas behind one address', async (t) => {
     )
     // An answer that HAProxy gives after it read the headers.
     await (await fetch(new URL('/livez', haproxy))).text()
+    hold()
     const answers = sockets.map(({ socket, body }) => {
       socket.write(body)
       return text(socket)
     })
     await until(() => judge.stats().running === sockets.length)
     await replicas[0]?.kill()
+    goOn()
     for (const answer of await Promise.all(answers)) t.match(answer, /^HTTP\/1\.1 200 .*"reward":1,/s)
   })
   await t.test(
