@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { openServer, type RunningServer } from '../../src/cli/serve/server.ts'
+import { Attempts } from '../../src/simulator/options.ts'
 import { startSimulatedServers } from '../../src/simulator/server.ts'
 import type { VirtualTime } from '../support/virtual-time.ts'
 import { openBalancer } from './balancer.ts'
@@ -29,6 +30,8 @@ import { answerTo } from './verdicts.ts'
 const virtualKinds: readonly Kind[] = ['math', 'open', 'burst']
 /** Responses have so many times less text than in real time, because rules read long texts in worker threads. */
 const shortened = 4
+/** Questions whose tries a simulated server counts: fewer than a step has, so that its memory does not grow beside the gateway's. */
+const countedQuestions = 1000
 /** Of a function. A burst may fill the main thread's turn, so that some rules run in threads after all. */
 const patienceS = 3600
 
@@ -58,6 +61,7 @@ export async function openVirtualStage(
         port: port + portAt,
         model: judge,
         clock,
+        attempts: new Attempts(countedQuestions),
         policy: ({ text }) => answerTo(judge, text),
       }),
     ),
