@@ -9,7 +9,7 @@ export interface Token {
 }
 
 /** The token of a text that does not end; the last one. */
-export const openText = 'open text'
+const openText = 'open text'
 
 const numerals =
   /(?:0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d[\d_]*)?)[jJ]?/y

@@ -5,7 +5,7 @@ const checking =
   /^[\s>#*_]*(?:(?:quick|sanity|final|double)[\s-]+)?(?:verification|verify(?:ing)?|check|checking|proof|sanity\s+check|double-check(?:ing)?|test|probe|comprobación|verificación|vérification|verifica|проверка|验证|检验|検算|검산)\b[^\p{L}\n]*$/iu
 
 /** The names of remarks, as they begin a line: `Note:`, `P.S.`, `Common mistake:`. */
-export const noteName = String.raw`(?:(?:side|quick|important|additional|final)\s+)?(?:note|remark|hint|tip|reminder|caution|warning|caveat|fun\s+fact|(?:common|typical|frequent)\s+(?:mistake|error|pitfall|trap)s?|nota(?:\s+bene)?|anmerkung|hinweis|bemerkung|remarque|observaci[oó]n|osservazione|observação|примечание|замечание|备注|備考|注意|注|補足)`
+const noteName = String.raw`(?:(?:side|quick|important|additional|final)\s+)?(?:note|remark|hint|tip|reminder|caution|warning|caveat|fun\s+fact|(?:common|typical|frequent)\s+(?:mistake|error|pitfall|trap)s?|nota(?:\s+bene)?|anmerkung|hinweis|bemerkung|remarque|observaci[oó]n|osservazione|observação|примечание|замечание|备注|備考|注意|注|補足)`
 const note = new RegExp(
   String.raw`^[^\p{L}\p{N}\n]{0,12}(?:${noteName}(?:\s[^\n:：.]{0,40})?[*_]{0,3}\s?[:：.—–]|(?:p\.\s?s|n\.\s?b)\.?[*_:]{0,4}\s)[^\n]*(?:\n[ \t]*>[^\n]*)*`,
   'gimu',

@@ -1,7 +1,7 @@
 import { closingBrace } from '../latex.ts'
 
 /** Where a response may commit to an answer: a box, a `<answer>` tag, a line after `####`, or a sentence. */
-export const placeKinds = ['boxed', 'hashes', 'tag', 'phrase'] as const
+const placeKinds = ['boxed', 'hashes', 'tag', 'phrase'] as const
 export type PlaceKind = (typeof placeKinds)[number]
 
 /** A place where a response commits to an answer. Offsets are UTF-16 units. */

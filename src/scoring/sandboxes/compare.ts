@@ -145,7 +145,7 @@ function areClose(given: unknown, wanted: unknown, atol: number): boolean {
 }
 
 /** Equal values have equal texts. null: a value that equals none, such as NaN or an object of the program's own class. */
-export function identityOf(value: unknown): string | null {
+function identityOf(value: unknown): string | null {
   const number = numberOf(value)
   if (number !== null) return Number.isNaN(number) ? null : nameOf(number)
   if (value === null) return 'None'
