@@ -190,6 +190,11 @@ const broken: readonly (readonly [what: string, script: Script, kind: string])[]
   ['503', raw('{"score": 1}', 503), 'overloaded'],
   ['a huge body', says({ score: 1, text: 'x'.repeat(20_000) }), 'judge_rejected'],
   ['a reply of very many values', says({ score: 1, all: Array(60_000).fill('') }), 'judge_rejected'],
+  [
+    'JSON of 600 lists in each other',
+    raw(`{"score": 1, "x": ${'['.repeat(600)}${']'.repeat(600)}}`),
+    'judge_unreachable',
+  ],
   ['deep JSON', raw(`{"score": 1, "x": ${'['.repeat(8000)}${']'.repeat(8000)}}`), 'judge_unreachable'],
   ['a cut connection', (_seen, response) => void response.destroy(), 'judge_unreachable'],
 ]

@@ -76,7 +76,9 @@ export function lastExpression(text: string, isAnnounced = false): string | null
     isSpoiled(`${before.slice(-60).replace(/^[\s\S]*[.\n]|^[^\p{L}\d$\\(-]+/gu, '')}${answer}`)
   )
     return null
-  if (/\b(?:minus|negative|about|around|roughly)[\s{}$(*_]*$/i.test(text.slice(Math.max(0, start - 40), start)))
+  if (
+    /\b(?:minus|negative|about|around|roughly)[\s{}$(*_]*$/i.test(text.slice(Math.max(0, start - 40), start))
+  )
     return null
   const after = text.slice(last.end)
   if (/^[\s`*"]*\\(?:text|mathrm|operatorname)|^[`*")\]]*(?:\p{Cf}|\u034f)+\d|^[)\]*`"]*[₀-₉]/u.test(after))

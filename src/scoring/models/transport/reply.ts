@@ -1,4 +1,5 @@
 import type { AskName } from '../../../contract/index.ts'
+import { depthLimit } from '../../../core/json/limits.ts'
 import type { Reply } from './transport.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -44,8 +45,7 @@ function jsonIn(reply: Reply): unknown {
     value = JSON.parse(reply.text)
     isRepeated = hasRepeatedKey(reply.text, value, names)
   } catch {
-    // JSON.parse throws a RangeError for thousands of nested lists.
-    throw malformedReply('not JSON, or nested too deeply')
+    throw malformedReply('it is not JSON')
   }
   if (isRepeated) throw malformedReply('an object has a duplicate key')
   return value
@@ -237,11 +237,17 @@ for (const opening of [quote, 0x5b, 0x7b]) weights[opening] = numberShare
 /** Marks the colon, which counts keys. */
 const name = 255
 weights[colon] = name
+const closing = 254
+for (const bracket of [0x5d, 0x7d]) weights[bracket] = closing
 
-/** Counts the keys of a JSON text without parsing it; null if it holds more values than any honest reply. Linear time. */
+/**
+ * Counts the keys of a JSON text without parsing it; null if it holds more values than any honest reply. Throws UpstreamError for a
+ * text that is nested so deeply that reading it further may need more stack than there is. Linear time.
+ */
 function namesIn(text: string): number | null {
   let left = numberShare * mostValues
   let names = 0
+  let depth = 0
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at)
     const weight = char < 128 ? (weights[char] as number) : 0
@@ -250,9 +256,14 @@ function namesIn(text: string): number | null {
       names += 1
       continue
     }
+    if (weight === closing) {
+      depth -= 1
+      continue
+    }
     left -= weight
     if (left < 0) return null
     if (char === quote) at = endOfText(text, at + 1)
+    else if (weight === numberShare && ++depth > depthLimit) throw malformedReply('it is nested too deeply')
   }
   return names
 }
