@@ -169,7 +169,7 @@ function readNumber(whole: string, isClosed = true): Reading<WholeNumber> {
   const text = undressed(
     contrasted
       .replace(/^[\s*_:]+/, '')
-      .replace(/(?<=\d[\s*_%\p{L}]{0,40})\(\s?=\s?(?=[\d(])/u, '(')
+      .replace(/\((?<=\d[\s*_%\p{L}]{0,40}\()\s?=\s?(?=[\d(])/u, '(')
       .replace(/\b(Rs|Ans)\.(?=\s?\d)/, '$1'),
   )
   const [reasoned = ''] = withReason.exec(text) ?? []
