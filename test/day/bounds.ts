@@ -30,13 +30,14 @@ export function late(what: string, whole: number, waited: number, limit: number,
   return { ...verdict, holds: verdict.holds || (whole - waited <= limit ? null : false) }
 }
 
-/** For each line the step whose value is the largest; a line that failed in one step has failed. */
+/** For each line the step whose value is the largest. A line that failed in one step has failed, and one that was not judged in one is not judged. */
 export function worstOf(steps: readonly (readonly Verdict[])[]): readonly Verdict[] {
   const worst = new Map<string, Verdict>()
   for (const [at, verdicts] of steps.entries())
     for (const verdict of verdicts) {
       const before = worst.get(verdict.what)
-      const holds = before?.holds === false ? false : verdict.holds
+      const both = before ? [before.holds, verdict.holds] : [verdict.holds]
+      const holds = both.includes(false) ? false : both.includes(null) ? null : true
       const isWorse = !before || verdict.value > before.value || Number.isNaN(verdict.value)
       const shown = isWorse ? { ...verdict, measured: `${verdict.measured}, step ${at + 1}` } : before
       worst.set(verdict.what, { ...shown, holds })
