@@ -130,6 +130,7 @@ export const routeExamples: Readonly<Record<string, RouteExample>> = {
   'POST /wire/nemo-gym/:reward/seed_session': readied,
   'GET /wire/nemo-gym/:reward/reverify_mode': { reply: 'stateless' },
   'POST /wire/open-instruct/:reward': ran,
+  'GET /wire/open-instruct/:reward/health': { reply: { status: 'healthy' } },
   'POST /wire/open-instruct/:reward/test_program': ran,
   'POST /wire/open-instruct/:reward/test_program_stdio': ran,
   'POST /wire/openrlhf/:reward': queried,
