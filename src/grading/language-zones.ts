@@ -16,7 +16,7 @@ const letter = /\p{L}/gu
 const word = /[\p{L}\p{M}]+/gu
 
 /** What stands between the words of a sentence, also over lines of a comment. In other scripts it stays on its line. */
-const latinGap = /^(?:['’-]|[,;:.!?“”"'’)–—-]*[ \t\n][ \t\n,;:.!?“”"'’(–—#*>/-]*)$/
+const latinGap = /^(?:[,;:.!?]?['’-]|[,;:.!?“”"'’)–—-]*[ \t\n][ \t\n,;:.!?“”"'’(–—#*>/-]*)$/
 const otherGap = /^[ \t\d'’,;:.!?،؟。，、！？；：（）()「」《》“”"…–—-]*$/
 const longestGap = 12
 const comment = /(?:#|\/\/|\/\*|\*|--|%|<!--|;)[ \t]*$/
@@ -36,6 +36,7 @@ const proseShare = 0.9
 /** Frequent words of large languages that are no words of programming languages and shells. */
 const frequent = new Set(
   `the of this that we it because each to are was they there be an so you have has will our their
+  at what how would should could here these those been your my its us than
   der die das und ist ein eine zu den von mit nicht wir weil es sich auf für dem wird sind auch
   le la les des et est un une pour que qui dans il nous pas sur ce cette sont avec
   el los las es una por se para como del son

@@ -164,3 +164,17 @@ t.test('language-consistency: zones of hostile text cost linear time', async (t)
   for (const mark of ['```', '$$'])
     nearLinear(t, (text) => value('en', `${intro.en} ${mark}${text.replaceAll('$', '')}中文${mark}`))
 })
+
+t.test(
+  'English that has few frequent words is prose in a zone, too, and in an address with dashes',
+  async (t) => {
+    const sentence =
+      'First we look at what is given, then we go on step by step until the result follows. '.repeat(4)
+    const places = {
+      ...zones,
+      'an address': (text: string) => ` https://example.com/${text.replaceAll(' ', '-')}`,
+    }
+    for (const [name, within] of Object.entries(places))
+      t.ok((value('zh', intro.zh + within(sentence)) ?? 1) < 0.5, name)
+  },
+)
