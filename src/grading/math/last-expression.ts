@@ -47,7 +47,7 @@ export function lastExpression(text: string, isAnnounced = false): string | null
   for (let k = found.length - 2; k >= 0; k--) {
     const [candidate, next] = [found[k], group[0]]
     if (!candidate || !next) break
-    const gap = text.slice(candidate.end, next.start)
+    const gap = text.slice(candidate.end, next.start).replace(/\\(?:text|math)[a-z]{0,4}\s?\{\s?$/, '')
     if (!between.test(gap.slice(0, 40))) break
     if (/^,\s*$/.test(gap) && premise.test(text.slice(Math.max(0, candidate.start - 80), candidate.start)))
       break
@@ -81,7 +81,11 @@ export function lastExpression(text: string, isAnnounced = false): string | null
   )
     return null
   const after = text.slice(last.end)
-  if (/^[\s`*"]*\\(?:text|mathrm|operatorname)|^[`*")\]]*(?:\p{Cf}|\u034f)+\d|^[)\]*`"]*[₀-₉]/u.test(after))
+  if (
+    /^[\s`*"]*\\(?:text|mathrm|operatorname)|^["”]\p{L}|^[`*")\]]*(?:\p{Cf}|\u034f)+\d|^[)\]*`"]*[₀-₉]/u.test(
+      after,
+    )
+  )
     return null
   if (isElsewhere(text.slice(Math.max(0, start - 40), start), after.slice(0, 60))) return null
   if (/^[\s*$.,]*(?:or\b|(?:less|fewer|more|short|upwards?|onwards?)\W*$)/.test(after)) return null
