@@ -14,7 +14,7 @@ import {
   observedRooms,
   openObservedGateway,
 } from '../../serving/observed-gateway.ts'
-import { figuresOf } from '../../serving/queue/figures.ts'
+import { figuresOf } from '../../serving/queue/overview.ts'
 import { openQueue, type RolloutQueue } from '../../serving/queue/queue.ts'
 import { LiveView } from '../../serving/telemetry/live/live.ts'
 import { shownText } from '../../serving/telemetry/live/shown-row.ts'
