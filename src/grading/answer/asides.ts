@@ -1,3 +1,5 @@
+import { isOffer } from './wording.ts'
+
 /** What stands beside the answer of a text without marks: blocks and lines that check it, notes, sentences in brackets. */
 
 const heading = /^[ \t>]*(?:#{1,6}\s+[^\n]*|\*\*[^*\n]{1,80}\*\*[:：]?|__[^_\n]{1,80}__[:：]?)[ \t]*$/gm
@@ -63,7 +65,8 @@ function withoutChecks(text: string): string {
 
 /** A sentence that checks an answer or offers more, and states none. */
 export const isCheck = (sentence: string): boolean =>
-  /^[\s*_(>]*(?:(?:(?:quick|sanity|final|double|sum)[\s-]+)?(?:check|checking|verification|verify|proof)[*_]{0,3}\s*[:：]|to\s+(?:check|verify|double-check)\b|(?:we|you|I)\s+can\s+(?:also\s+)?(?:check|verify)\b|let(?:['’]s|\s+us|\s+me)\s+(?:check|verify|double-check)\b|note\s*[:：]|(?:(?:indeed|then|and),?\s+)?(?:both\s+sides|(?:the\s+)?(?:left|right)(?:-hand)?\s+side|[LR]HS)\b|(?:please\s+)?(?:do\s+not|don['’]t)\s+(?:forget|confuse|mix|mistake|overlook|add|include|count)\b|remember\s+(?:that|to)\b|if\s+you(?:['’]d|\s+would)?\s+(?:like|want|need|wish|prefer)\b[^,]{0,60},\s+(?:I\s|I['’]|just|let|feel)|let\s+me\s+know\b|feel\s+free\b|would\s+you\s+like\b|shall\s+I\b|(?:do\s+you\s+)?want\s+me\s+to\b|\((?:forgetting|without|had|if|note|here|using|adding)\b)/i.test(
+  isOffer(sentence) ||
+  /^[\s*_(>]*(?:(?:(?:quick|sanity|final|double|sum)[\s-]+)?(?:check|checking|verification|verify|proof)[*_]{0,3}\s*[:：]|to\s+(?:check|verify|double-check)\b|(?:we|you|I)\s+can\s+(?:also\s+)?(?:check|verify)\b|let(?:['’]s|\s+us|\s+me)\s+(?:check|verify|double-check)\b|note\s*[:：]|(?:(?:indeed|then|and),?\s+)?(?:both\s+sides|(?:the\s+)?(?:left|right)(?:-hand)?\s+side|[LR]HS)\b|(?:please\s+)?(?:do\s+not|don['’]t)\s+(?:forget|confuse|mix|mistake|overlook|add|include|count)\b|remember\s+(?:that|to)\b|\((?:forgetting|without|had|if|note|here|using|adding)\b)/i.test(
     sentence,
   )
 

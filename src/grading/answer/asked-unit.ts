@@ -1,16 +1,10 @@
 import { nameOf } from './known-words.ts'
-import { areSame, askedUnits, type Unit, unitAt, unitsOf } from './units.ts'
+import { areSame, askedUnits, type Unit, unitAt, unitsOf, withScales } from './units.ts'
 
 const percents = new Set(['%', 'percent', 'percentage', 'pct'])
 const ofShares =
   /%|percent|\bpct\b|probability|probable|chance|odds|likely|likelihood|share|fraction|portion|proportion|rate|ratio|decimal|relative/i
-const words = /°\s?[CF](?![\p{L}])|[\p{L}]+|[$¢€£₹¥°]/gu
-/** The scale of the last degrees of a text, if it names one. */
-const degreesIn = (text: string): string => {
-  const [, sign, name] =
-    Array.from(text.matchAll(/°\s?([CF])(?![\p{L}])|\bdegrees?\s(celsius|fahrenheit)\b/giu)).at(-1) ?? []
-  return sign === undefined ? (name?.toLowerCase() ?? '°') : `°${sign.toLowerCase()}`
-}
+const words = /[\p{L}]+|[$¢€£₹¥°]/gu
 
 /** A number between dollar signs, which are those of a formula. */
 const formula = /\$[^$\n]*\d[^$\n]*\$/
@@ -21,7 +15,7 @@ const formula = /\$[^$\n]*\d[^$\n]*\$/
  */
 export function isForeignUnit(unit: string | undefined, question: string, text = ''): boolean {
   if (unit === undefined || question === '' || (unit === '$' && formula.test(text))) return false
-  const own = /^(?:°|degrees?)$/i.test(unit) ? degreesIn(text) : unit.toLowerCase()
+  const own = unit.toLowerCase()
   if (percents.has(own)) {
     // "A 15% discount ... the price in dollars" asks for no share.
     const topic = /[^.!?]*\?(?![\s\S]*\?)/.exec(question)?.[0] ?? question
@@ -34,11 +28,11 @@ export function isForeignUnit(unit: string | undefined, question: string, text =
   const things = namesAsked(question)
   // Money is no number of texts.
   if (things.size > 0 && found.every(({ kind }) => kind === 'money') && !asksMoney(question)) return true
-  const asked = Array.from(question.matchAll(words)).flatMap(({ index, 0: word }) =>
+  const asked = Array.from(withScales(question).matchAll(words)).flatMap(({ index, 0: word }) =>
     word.toLowerCase() === 'in'
       ? []
       : [
-          ...unitsOf(word.toLowerCase().replace(/(?<=°)\s/, '')),
+          ...unitsOf(word.toLowerCase()),
           ...(/^(?:square|cubic|sq)$/i.test(word) ? unitAt(question.slice(index, index + 30)).units : []),
         ],
   )

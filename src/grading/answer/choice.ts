@@ -5,6 +5,7 @@ import { undressed } from './legible.ts'
 import { letterOfText, namesOtherText, noNoun, offered, withCapitals, withoutOwn } from './options.ts'
 import { isDisclaimer } from './remarks.ts'
 import { unmarkedChoice } from './unmarked-choice.ts'
+import { isRevocation } from './withdrawal.ts'
 
 /** A stated choice, or why there is none. */
 export type StatedChoice = { readonly choice: string } | { readonly reason: string }
@@ -104,10 +105,6 @@ const openRest = (rest: string, choice: string, question: string): string => {
 const remark =
   /^(?:h?m+|wait|no|nope|actually|but|however|oh|sorry|or|scratch|correction|edit|update|oops)(?=[\s,.:;!…—-])/i
 
-/** A sentence that takes the choice before it back. */
-const revoked =
-  /^\W*(?:(?:actually|sorry|please)[\s,]+)?(?:withdrawn|retracted|revoked|disregard|ignore|scratch|strike)\b(?!\s+(?:option|choice|[A-Z]\b))/i
-
 function optionText(text: string): string | null {
   const line = text.split('\n', 1)[0] ?? ''
   if (
@@ -134,7 +131,7 @@ function optionText(text: string): string | null {
   )
     return line
   // "C. Just a guess."
-  if (line.split(/(?<=[.!?])\s+/, 20).some((said) => isDisclaimer(said) || revoked.test(said)))
+  if (line.split(/(?<=[.!?])\s+/, 20).some((said) => isDisclaimer(said) || isRevocation(said)))
     return `\n${text}`
   return text.slice(line.length)
 }

@@ -1,7 +1,7 @@
 import type { Fraction } from '../arithmetic.ts'
 import { countedWords, everyNumberInWords, numberWords } from '../number-words.ts'
 import { undressed } from './legible.ts'
-import { unitName } from './units.ts'
+import { unitName, withScales } from './units.ts'
 
 /**
  * Which words may stand beside a number that is marked as the answer. A list of what denies, doubts, scales or
@@ -88,9 +88,6 @@ export function nameOf(word: string): string {
   return name === word ? stemOf(word) : name
 }
 
-const degrees = /°\s?([CF])(?!\p{L})/gu
-const scales: Readonly<Record<string, RegExp>> = { C: /celsius|centigrade/i, F: /fahrenheit/i }
-
 /**
  * Whether words beside a marked number are neither known nor of the question: before it none may be, after it
  * one, as the name of what is counted. Without a question two more may be, in case they are names. `own`: what of `rest`
@@ -104,11 +101,7 @@ export function hasStrayWords(
   own = rest,
 ): boolean {
   const all =
-    undressed(marked)
-      .replace(functionBefore, ' ')
-      .replace(degrees, (all, scale: string) => (scales[scale]?.test(question) ? ' ' : all))
-      .toLowerCase()
-      .match(wordPattern) ?? []
+    withScales(undressed(marked)).replace(functionBefore, ' ').toLowerCase().match(wordPattern) ?? []
   const [ending = ''] = own
     .toLowerCase()
     .replace(/\b(?:in|at)\s+the\s+end\b/, ' ')
@@ -117,7 +110,7 @@ export function hasStrayWords(
   const before = all.slice(0, all.length - (rest.match(wordPattern) ?? []).length)
   let asked: ReadonlySet<string> | null = null
   const isAsked = (word: string): boolean => {
-    asked ??= new Set(question.toLowerCase().match(wordPattern)?.map(nameOf))
+    asked ??= new Set(withScales(question).toLowerCase().match(wordPattern)?.map(nameOf))
     return asked.has(nameOf(word))
   }
   const isStray = (word: string): boolean => {

@@ -7,7 +7,7 @@ import { leadIn, leadWithin } from './lead-in.ts'
 import { legible, undressed } from './legible.ts'
 import { withoutOtherThings } from './other-things.ts'
 import { withoutRivals } from './subject.ts'
-import { unitsOf, withoutRestatement } from './units.ts'
+import { unitsOf, withoutRestatement, withScales } from './units.ts'
 import { saysUnsolvable } from './withdrawal.ts'
 import type { Objection } from './wording.ts'
 
@@ -233,8 +233,8 @@ export function numberIn(
   const written = mixed
     ? mixed[0]
     : `${plain(digits)}${e === undefined ? '' : `e${e}`}${divisor === undefined ? '' : `/${plain(divisor)}`}`
-  const [unit = currencyBefore.exec(before)?.[0].trim()] =
-    next.slice(isSize ? scale.length : 0).match(/(?<=^[\s*_)]{0,4})(?:[%¢°]|\p{L}+)/u) ?? []
+  const [, ofDegrees, named] = unitBehind.exec(withScales(next.slice(isSize ? scale.length : 0))) ?? []
+  const unit = ofDegrees ?? named ?? currencyBefore.exec(before)?.[0].trim()
   const marks = {
     ...(unit !== undefined && { unit }),
     ...(scale.by !== null && !isSize && { isPercent: true }),
@@ -247,6 +247,9 @@ export function numberIn(
   }
   return { answer: { written: `${isNegative ? '-' : ''}${written}`, value, ...marks }, rest }
 }
+
+/** The sign or the word behind a number; of degrees their scale. */
+const unitBehind = /^[\s*_)]{0,4}(?:(?:degrees?\s)?(celsius|fahrenheit)(?!\p{L})|([%¢°]|\p{L}+))/iu
 
 /** Before a number, these words make it a part of the text, not a value. */
 const label =

@@ -33,8 +33,8 @@ length length 0.0254 inch inches in
 length length 0.3048 foot feet ft
 length length 0.9144 yard yards yd yds
 length length 1609.344 mile miles mi
-temperature celsius 1 celsius °c
-temperature fahrenheit 1 fahrenheit °f
+temperature celsius 1 celsius
+temperature fahrenheit 1 fahrenheit
 temperature kelvin 1 kelvin
 resistance resistance 1 ohm ohms ω
 angle angle 1 degree degrees ° deg
@@ -90,6 +90,12 @@ for (const line of table.trim().split('\n')) {
   for (const name of names)
     readings.set(name, [...(readings.get(name) ?? []), { kind, base, factor: Number(factor) }])
 }
+
+const scales: Readonly<Record<string, string>> = { C: 'celsius', F: 'fahrenheit' }
+
+/** A text with the names of the scales for `°C` and `°F`. */
+export const withScales = (text: string): string =>
+  text.includes('°') ? text.replace(/°\s?([CF])(?!\p{L})/gu, (_, scale: string) => ` ${scales[scale]}`) : text
 
 /** What a word or a sign may mean as a unit, in lower case. Empty: no unit. */
 export const unitsOf = (name: string): readonly Unit[] => readings.get(name) ?? []

@@ -1,6 +1,6 @@
 import { styledLetters } from './legible.ts'
 import { isDisclaimer } from './remarks.ts'
-import { type Another, apostrophe, falsity, narrow } from './wording.ts'
+import { type Another, apostrophe, falsity, isOffer, narrow } from './wording.ts'
 
 /** Sentences after an answer are read one by one: at most this many from each end. */
 const mostSentences = 1000
@@ -108,6 +108,11 @@ const withdrawing = [
   /\b(?:esta|esa|este|esto|eso|isso|isto|das|dies|diese|dieser|cette|ce|c['’]est|la|questa|questo|это|этот)[^.!?。]{0,40}?(?:falsch|incorrect[oae]?\b|fals[oa]\b|faux\b|fausse|erronée?|errónea|sbagliat[oa]|errad[oa]|mal\b|klopt\s+niet|yanlış|неправил|невер|nicht\s+(?:richtig|korrekt|wahr)|stimmt\s+nicht|n['’]est\s+pas)/i,
   /(?:这|这个|该|以上|上述|此|それは|これは|この)[^.!?。]{0,30}?(?:错|不正确|不对|間違|違い|誤り)/u,
 ]
+
+const revocation =
+  /^\W*(?:(?:actually|sorry|please)[\s,]+)?(?:withdrawn|retracted|revoked|disregard|ignore|scratch|strike)\b(?!\s+(?:option|choice|[A-Z]\b))/i
+/** Whether a sentence takes back what stands before it, and speaks of no other choice. */
+export const isRevocation = (sentence: string): boolean => revocation.test(sentence)
 
 const ofTask = /problem|question|task|exerci|puzzle|information|data|ufgabe|rage|pregunta|ejercicio|задача|题/
 const task = `(?:problem|question|task|exercise|puzzle)`
@@ -248,7 +253,7 @@ function isTakenBack(sentence: string, before: string, another: Another): boolea
   const label = relabelled.exec(sentence)
   if (label !== null && another(label[1] ?? '') !== 'same') return true
   // What others get wrong, or why one might, takes nothing back.
-  if (excusing.test(sentence)) return false
+  if (isOffer(sentence) || excusing.test(sentence)) return false
   if (isDisclaimer(sentence) || withdrawing.some((pattern) => pattern.test(sentence))) return true
   if (
     (check.test(sentence) || check.test(before)) &&
@@ -320,7 +325,7 @@ function prefersAnother(sentence: string, another: Another): boolean {
 }
 
 const excusing =
-  /^\W*(?:if\s+you(?:['’]d|\s+would)?\s+(?:like|want|need|prefer|wish)\b[^,]{0,60},\s+(?:I\s+(?:can|could|am|would)|I['’](?:m|d|ll)|just|let\s+me\s+know|feel\s+free)|let\s+me\s+know\s+if|feel\s+free\s+to|would\s+you\s+like\s+me|shall\s+I|(?:do\s+you\s+)?want\s+me\s+to|I\s+can\s+also)\b|^\W*if\s+(?:it|this|that|the\s+(?:answer|value|number))\s+(?:were|was|had\s+been)\b|\b(?:(?:draft|attempt|version)\b.*\b(?:fixed|corrected|mended)|(?:common|typical|frequent|usual)\s+(?:mistake|error|trap)|would\s+(?:give|yield|lead)|(?:if|should)\s+(?:you|one|we)\s+(?:got|get|had|use|used|forget|forgot|skip|plug|try|tried|put|set|substitute|take|took|test)|(?:might|may)\s+(?:wonder|ask|think)\s+why)\b(?![^.]*\b(?:I|mine|my)\b)/i
+  /^\W*if\s+(?:it|this|that|the\s+(?:answer|value|number))\s+(?:were|was|had\s+been)\b|\b(?:(?:draft|attempt|version)\b.*\b(?:fixed|corrected|mended)|(?:common|typical|frequent|usual)\s+(?:mistake|error|trap)|would\s+(?:give|yield|lead)|(?:if|should)\s+(?:you|one|we)\s+(?:got|get|had|use|used|forget|forgot|skip|plug|try|tried|put|set|substitute|take|took|test)|(?:might|may)\s+(?:wonder|ask|think)\s+why)\b(?![^.]*\b(?:I|mine|my)\b)/i
 
 /** Whether a sentence has another answer that it does not call wrong. */
 function assertsAnother(sentence: string, another: Another): boolean {

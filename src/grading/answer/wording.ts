@@ -89,3 +89,9 @@ export const isSubjunctive = (text: string): boolean =>
   /(?<![\p{L}])(?:wären?|würden?|hätten?|könnten?|gäbe|käme|seraient|serait|auraient|aurait|pourrai(?:en)?t|serían?|habrían?|tendrían?|podrían?|sarebber?o?|potrebber?o?|avrebber?o?|seriam?|poderiam?|teriam?)(?![\p{L}])|(?<![\p{L}])бы(?![\p{L}])/iu.test(
     text,
   )
+
+const offer =
+  /^\W*(?:if\s+you(?:['’]d|\s+would)?\s+(?:like|want|need|prefer|wish)\b[^,]{0,60},\s+(?:I\s+(?:can|could|am|would)|I['’](?:m|d|ll)|just|let\s+me\s+know|feel\s+free)|let\s+me\s+know\s+if|feel\s+free\s+to|would\s+you\s+like\s+me|shall\s+I|(?:do\s+you\s+)?want\s+me\s+to|I\s+can\s+also)\b/i
+
+/** Whether a sentence offers more: `If you'd like, I can also list the steps.` It states no answer, and takes none back. */
+export const isOffer = (sentence: string): boolean => offer.test(sentence)
