@@ -1,12 +1,15 @@
 """A prompt and an image that tests of adapters send, stand-ins for trainers, and the type of the fixture that runs an
 event loop."""
 
+import asyncio
 import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+from reward_gateway_client import shared
 
 MESSAGES = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "ask"}]
 PNG = b"\x89PNG\r\n\x1a\n..."
@@ -24,3 +27,16 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, module: str, **names: Any) -> None
         monkeypatch.setitem(sys.modules, module, ModuleType(last))
     for name, value in names.items():
         monkeypatch.setattr(sys.modules[module], name, value, raising=False)
+
+
+def awaited(work: Callable[[], Any]) -> Any:
+    """Runs in a new event loop and closes its clients."""
+
+    async def whole() -> Any:
+        try:
+            return await work()
+        finally:
+            for client in shared._awaiting.pop(asyncio.get_running_loop(), {}).values():
+                await client.close()
+
+    return asyncio.run(whole())

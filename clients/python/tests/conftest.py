@@ -1,19 +1,16 @@
 """Fixtures: a real gateway for the session, and a loopback server with scripted responses."""
 
-import asyncio
 import re
 import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import reward_gateway_client.retry as retry
-from asked import Run
-from reward_gateway_client import shared
+from asked import Run, awaited
 from scripted import ScriptedServer
 
 HERE = Path(__file__).parent
@@ -95,14 +92,4 @@ def same(gateway_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def run() -> Run:
-    def in_a_loop(work: Any) -> Any:
-        async def whole() -> Any:
-            try:
-                return await work()
-            finally:
-                for client in shared._awaiting.pop(asyncio.get_running_loop(), {}).values():
-                    await client.close()
-
-        return asyncio.run(whole())
-
-    return in_a_loop
+    return awaited

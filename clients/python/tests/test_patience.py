@@ -13,7 +13,7 @@ import pytest
 
 import reward_gateway_client
 import reward_gateway_client.retry as retry
-from asked import stand_in
+from asked import awaited, stand_in
 from reward_gateway_client import GatewayUnreachable, RewardGateway, easyr1, ray, shared, slime, trl, verl
 from scripted import ScriptedServer, result, silent, status
 
@@ -31,17 +31,6 @@ SAMPLE = SimpleNamespace(
     weight_versions=[],
     status=SimpleNamespace(value="completed"),
 )
-
-
-def awaited(work: Callable[[], Any]) -> Any:
-    async def whole() -> Any:
-        try:
-            return await work()
-        finally:
-            for client in shared._awaiting.pop(asyncio.get_running_loop(), {}).values():
-                await client.close()
-
-    return asyncio.run(whole())
 
 
 def of_slime(url: str, path: str = "") -> Any:

@@ -8,13 +8,11 @@ from contextvars import ContextVar
 from typing import Any
 
 from .result import reward_of
-from .sample import Sample, sample_of
+from .sample import STATUS_OF_STOP, Sample, sample_of
 from .settings import reward_or_env, timeout_or_env
 from .shared import score_shared, shared_gateway
 
 _END_TOKENS = re.compile(r"(?:<\|[a-z_]{1,24}\|>|<｜[a-z▁]{1,32}｜>|</s>|<end_of_turn>|<eos>)\Z")
-
-_STATUS = {"length": "truncated", "abort": "aborted"}
 
 generated: ContextVar[Any] = ContextVar("generated", default=None)
 """The last response of AReaL's engine in a rollout. Its workflows pass on only the tokens of it."""
@@ -27,8 +25,8 @@ async def awaited_reward(prompt: Any, completions: Any, prompt_ids: Any, complet
     sample["tokens"] = {"prompt": len(prompt_ids), "response": len(completion_ids)}
     response = generated.get()
     if response is not None and response.output_tokens is completion_ids:
-        if response.stop_reason in _STATUS:
-            sample["status"] = _STATUS[response.stop_reason]
+        if response.stop_reason in STATUS_OF_STOP:
+            sample["status"] = STATUS_OF_STOP[response.stop_reason]
         versions = response.output_versions
         if versions:
             sample["policy_version"] = {"first": versions[0], "last": versions[-1]}

@@ -48,6 +48,9 @@ SampleLike = Mapping[str, object]
 TRUTH_COLUMNS = ("ground_truth", "solution", "answer", "label", "labels", "target")
 """Names of the ground truth column, in search order."""
 
+STATUS_OF_STOP = {"length": "truncated", "abort": "aborted"}
+"""The status of a rollout by why its engine stopped. Others are complete."""
+
 _FIELDS = ("data_source", "group_id", "group_index", "group_size", "rm_prompt", "rm_prompts")
 
 

@@ -9,12 +9,10 @@ from swift.rewards import AsyncORM, orms
 
 from .aio import AsyncRewardGateway
 from .result import number_of
-from .sample import Sample, sample_of
+from .sample import STATUS_OF_STOP, Sample, sample_of
 from .settings import adapter_retries, reward_or_env
 
 TOKENIZER = "REWARD_GATEWAY_TOKENIZER"
-
-_STATUS = {"length": "truncated", "abort": "aborted"}
 
 _NO_COLUMNS = frozenset(
     "prompt_id request_id finish_reason is_truncated rollout_infos response_token_ids trainer_state".split()
@@ -48,7 +46,7 @@ def _sample(messages: Sequence[Any], completion: str, row: dict[str, Any]) -> Sa
     infos = row.get("rollout_infos") or {}
     turns = [at for at, message in enumerate(messages) if message.get("role") == "assistant"]
     first = turns[-min(int(infos.get("num_turns") or 1), len(turns))] if turns else len(messages)
-    status = _STATUS.get(row.get("finish_reason") or "")
+    status = STATUS_OF_STOP.get(row.get("finish_reason") or "")
     if status is None and row.get("is_truncated"):
         status = "truncated"
     kept = {key: value for key, value in row.items() if key not in _NO_COLUMNS}
