@@ -1,6 +1,6 @@
 /** Reads one Python expression into a tree that tells its calls, names and operators apart. All input is hostile; the cost is linear. */
 
-import { type Token, tokensOf } from './python-tokens.ts'
+import { isName, type Token, tokensOf } from './python-tokens.ts'
 
 interface At {
   readonly from: number
@@ -50,12 +50,6 @@ const mostLevels = 120
 /** Of `a.b[1](2)`. */
 const mostTrailers = 100
 const mostTokens = 400_000
-const keywords = new Set(
-  (
-    'and as assert async await break class continue def del elif else except finally for from global if import in is lambda ' +
-    'nonlocal not or pass raise return try while with yield'
-  ).split(' '),
-)
 const constants: ReadonlySet<string> = new Set(['0', '"', 'f"', '...', 'None', 'True', 'False'])
 const arithmetic: ReadonlySet<string> = new Set([
   '+',
@@ -252,7 +246,7 @@ class Reader {
 
   #name(): string {
     const name = this.#take()
-    if (!/^[A-Za-z_\u0080-\uffff]/.test(name) || keywords.has(name)) throw new Unread()
+    if (!isName(name)) throw new Unread()
     return name
   }
 

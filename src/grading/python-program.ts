@@ -1,7 +1,7 @@
 /** Puts a program of Python and the code of its tests together. All input is hostile; the cost is linear. */
 
 import { isKnown } from './assertion.ts'
-import { type Token, tokensOf } from './python-tokens.ts'
+import { isName, type Token, tokensOf } from './python-tokens.ts'
 
 /** A program with code before it, behind the imports of the future, which the language wants first. */
 export function withAhead(ahead: string, program: string): string {
@@ -37,9 +37,6 @@ function* linesOf(program: string): Generator<readonly Token[]> {
   if (line.length > 0) yield line
 }
 
-const isName = (token: string | undefined): boolean =>
-  /^[A-Za-z_\u0080-\uffff]/.test(token ?? '') && !/"$/.test(token ?? '')
-
 /** What the code of a test defines, and whether it calls what only the program can define. */
 export interface TestSetup {
   /** Names of its functions, classes, modules and variables. */
@@ -64,7 +61,7 @@ export function readSetup(code: string): TestSetup {
     let isTarget = false
     for (const [at, word] of words.entries()) {
       if (word === 'for' || word === 'in') isTarget = word === 'for'
-      if (!isName(word) || statements.has(word)) continue
+      if (!isName(word)) continue
       const [before, after] = [words[at - 1], words[at + 1]]
       const isBound =
         (isImport && at > words.indexOf('import') && after !== 'as') ||
@@ -80,7 +77,7 @@ export function readSetup(code: string): TestSetup {
   }
   return {
     names,
-    needsProgram: [...called].some((name) => !bound.has(name) && !isKnown(name) && !statements.has(name)),
+    needsProgram: [...called].some((name) => !bound.has(name) && !isKnown(name)),
   }
 }
 
@@ -94,13 +91,6 @@ function endOfHeader(words: readonly string[]): number {
   }
   return words.length
 }
-
-/** Words that are no names. */
-const statements = new Set(
-  'and as assert async await class def del elif except for from if in is lambda not or print raise return while with yield else import'.split(
-    ' ',
-  ),
-)
 
 /**
  * A completion of a prompt that begins a function, as HumanEval has them: the whole function, or its body. What the prompt defines besides can be used in

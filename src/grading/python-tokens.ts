@@ -83,3 +83,14 @@ function endOfText(text: string, at: number): number | null {
   }
   return null
 }
+
+const keywords = new Set(
+  (
+    'and as assert async await break class continue def del elif else except finally for from global if import in is lambda ' +
+    'nonlocal not or pass raise return try while with yield'
+  ).split(' '),
+)
+
+/** Whether a token is a name. */
+export const isName = (token: string): boolean =>
+  /^[A-Za-z_\u0080-\uffff]/.test(token) && !token.endsWith('"') && !keywords.has(token)
