@@ -2,6 +2,10 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Test } from 'tap'
+import { systemClock } from '../../src/core/clock.ts'
+import { PooledSandbox } from '../../src/scoring/sandboxes/pooled-sandbox.ts'
+import { serversConfig } from '../../src/scoring/sandboxes/sandbox-config.ts'
 import { json, type ScriptedServer, scriptedServer } from './scripted-server.ts'
 
 /** A SandboxFusion server that runs what it gets with this machine's Python, unconfined, and reads outputs as the real one does. */
@@ -55,4 +59,21 @@ function decoded(bytes: Buffer): string {
   } catch (error) {
     return `[DecodeError] ${(error as Error).message}`
   }
+}
+
+/** The code that runs programs on a server of SandboxFusion, asked once and not watched. `more`: other settings. Both end with the test. */
+export function sandboxAt(t: Test, server: ScriptedServer, more: object = {}): PooledSandbox {
+  const config = serversConfig.parse({
+    backend: 'sandbox-fusion',
+    instances: [server.url],
+    retry: { max: 0 },
+    health: { interval_s: 0 },
+    ...more,
+  })
+  const sandbox = new PooledSandbox('fusion', config, { clock: systemClock, events: {}, env: {} })
+  t.teardown(async () => {
+    sandbox.close()
+    await server.kill()
+  })
+  return sandbox
 }

@@ -61,3 +61,24 @@ export function eachNearLinear(
 ): void {
   for (const [name, read] of Object.entries(readers)) t.test(name, async (t) => nearLinear(t, read, limitMs))
 }
+
+/**
+ * Holds a reader to a cost that grows with the text: eight times as much of a piece takes less than `factor` times as long, or as
+ * `leastMs`. `size`: characters of the larger text.
+ */
+export function growsLinearly(
+  t: Test,
+  pieces: readonly string[],
+  read: (text: string) => unknown,
+  { size, factor, leastMs }: { readonly size: number; readonly factor: number; readonly leastMs: number },
+): void {
+  for (const piece of pieces) {
+    const [small, large] = [size / 8, size].map((length) => {
+      const text = piece.repeat(length / piece.length)
+      const began = process.cpuUsage()
+      read(text)
+      return process.cpuUsage(began).user / 1000
+    }) as [number, number]
+    t.ok(large < factor * Math.max(small, leastMs), `${JSON.stringify(piece)}: ${small} ms, ${large} ms`)
+  }
+}

@@ -2,10 +2,9 @@ import t from 'tap'
 import type { ProgramCase } from '../../../src/contract/execution.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import { LocalSandbox } from '../../../src/scoring/sandboxes/local-sandbox.ts'
-import { PooledSandbox } from '../../../src/scoring/sandboxes/pooled-sandbox.ts'
 import type { Sandbox } from '../../../src/scoring/sandboxes/sandbox.ts'
-import { localConfig, serversConfig } from '../../../src/scoring/sandboxes/sandbox-config.ts'
-import { fusionServer } from '../../support/fusion.ts'
+import { localConfig } from '../../../src/scoring/sandboxes/sandbox-config.ts'
+import { fusionServer, sandboxAt } from '../../support/fusion.ts'
 import { withoutSandbox } from '../../support/sandbox.ts'
 
 const skip = await withoutSandbox()
@@ -14,19 +13,8 @@ const limits = { cpuSeconds: 4, wallSeconds: 8, memoryMb: 256 }
 /** The local sandbox, and the code that runs programs on servers of SandboxFusion. */
 async function sandboxes(): Promise<readonly (readonly [string, Sandbox])[]> {
   const local = new LocalSandbox('local', localConfig.parse({ programs: 1 }), systemClock)
-  const server = await fusionServer()
-  const config = serversConfig.parse({
-    backend: 'sandbox-fusion',
-    instances: [server.url],
-    retry: { max: 0 },
-    health: { interval_s: 0 },
-  })
-  const fusion = new PooledSandbox('fusion', config, { clock: systemClock, events: {}, env: {} })
-  t.teardown(async () => {
-    local.close()
-    fusion.close()
-    await server.kill()
-  })
+  const fusion = sandboxAt(t, await fusionServer())
+  t.teardown(() => local.close())
   return [
     ['local', local],
     ['fusion', fusion],

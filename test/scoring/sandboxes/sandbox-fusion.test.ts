@@ -2,9 +2,8 @@ import { deflateSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import type { ProgramCase, ProgramLimits } from '../../../src/contract/execution.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { PooledSandbox } from '../../../src/scoring/sandboxes/pooled-sandbox.ts'
-import { serversConfig } from '../../../src/scoring/sandboxes/sandbox-config.ts'
-import { fusionServer } from '../../support/fusion.ts'
+import type { PooledSandbox } from '../../../src/scoring/sandboxes/pooled-sandbox.ts'
+import { fusionServer, sandboxAt } from '../../support/fusion.ts'
 import { withoutPython } from '../../support/python.ts'
 import { json, type Seen, scriptedServer } from '../../support/scripted-server.ts'
 
@@ -40,35 +39,14 @@ async function sandboxOf(t: Test, answers: Answers) {
     else json(response, answer)
   })
   server.healthy = true
-  const config = serversConfig.parse({
-    backend: 'sandbox-fusion',
-    instances: [server.url],
-    retry: { max: 0 },
-    health: { interval_s: 0 },
-  })
-  const sandbox = new PooledSandbox('fusion', config, { clock: systemClock, events: {}, env: {} })
-  t.teardown(async () => {
-    sandbox.close()
-    await server.kill()
-  })
+  const sandbox = sandboxAt(t, server)
   return { sandbox, server }
 }
 
 /** A server that runs what it gets. */
 async function running(t: Test, more: object = {}) {
   const server = await fusionServer()
-  const config = serversConfig.parse({
-    backend: 'sandbox-fusion',
-    instances: [server.url],
-    retry: { max: 0 },
-    health: { interval_s: 0 },
-    ...more,
-  })
-  const sandbox = new PooledSandbox('fusion', config, { clock: systemClock, events: {}, env: {} })
-  t.teardown(async () => {
-    sandbox.close()
-    await server.kill()
-  })
+  const sandbox = sandboxAt(t, server, more)
   return { sandbox, server }
 }
 
