@@ -6,6 +6,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -93,3 +94,8 @@ def same(gateway_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def run() -> Run:
     return awaited
+
+
+@pytest.fixture
+def name() -> str:
+    return f"run-{uuid4().hex[:8]}"
