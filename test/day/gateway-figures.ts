@@ -1,15 +1,19 @@
 /**
  * Loaded into a replica with `--import`: tells its parent once a second, and when it is asked to collect garbage, what it uses and
  * how long its loop was blocked. A block is the processor time of the main thread between two ticks, as in test/support/loop-probe.ts.
- * The ticks wake a process that would rest, 100 times a second: it says what one costs, so that nobody takes that for the gateway's.
+ * The ticks wake a process that would rest, 50 times a second: it says what those cost, so that nobody takes that for the gateway's.
  */
-import { setTimeout as pause } from 'node:timers/promises'
-import { cpuMs, mainThreadMs } from '../support/cpu.ts'
+import { mainThreadMs } from '../support/cpu.ts'
 
 /** What a replica's process says of itself. */
 export interface ReplicaFigures {
   /** How many ticks came after a block of so many milliseconds, since the last message. */
   readonly blocks: readonly (readonly [ms: number, count: number])[]
+  /**
+   * Processor milliseconds that ticks took of a loop at rest, since the last message. A tick of a busy loop wakes nobody: what it costs
+   * counts as the gateway's.
+   */
+  readonly watchedMs: number
   /** Bytes. */
   readonly rss: number
   readonly heapUsed: number
@@ -19,53 +23,59 @@ export interface ReplicaFigures {
   readonly tickCostMs?: number
 }
 
-const tickMs = 10
+/** What a replica's process is told: what a tick costs (a number), to find that out, or to collect garbage. */
+export type ReplicaOrder = number | 'weigh' | 'collect'
+
+const tickMs = 20
+const weighedTicks = 150
 const blocks = new Map<number, number>()
 let last = { wall: performance.now(), cpu: mainThreadMs() }
+let tickCostMs = 0
+let watchedMs = 0
+/** What the ticks so far took, while the process finds out what a tick costs. */
+let weighed: number[] | null = null
 
 function tick(): void {
   const now = { wall: performance.now(), cpu: mainThreadMs() }
-  const ms = Math.round(Math.min(now.wall - last.wall, now.cpu - last.cpu))
+  const cpu = now.cpu - last.cpu
+  const ms = Math.round(Math.min(now.wall - last.wall, cpu))
   blocks.set(ms, (blocks.get(ms) ?? 0) + 1)
+  if (cpu < 2 * tickCostMs) watchedMs += Math.min(cpu, tickCostMs)
   last = now
+  if (weighed && weighed.push(cpu) === weighedTicks) {
+    // The median: some ticks also saw the gateway's own timers.
+    tickCostMs = weighed.sort((one, other) => one - other)[weighedTicks / 2] ?? 0
+    weighed = null
+    tell(false, tickCostMs)
+  }
 }
-
-let ticks = setInterval(tick, tickMs).unref()
 
 function tell(isCollected: boolean, tickCostMs?: number): void {
   const { rss, heapUsed } = process.memoryUsage()
   const figures: ReplicaFigures = {
     blocks: [...blocks],
+    watchedMs,
     rss,
     heapUsed,
     isCollected,
     ...(tickCostMs !== undefined && { tickCostMs }),
   }
   blocks.clear()
+  watchedMs = 0
   process.send?.(figures)
 }
 
-const weighedMs = 2000
-
-/** Processor milliseconds of a second or two at rest. */
-async function atRest(): Promise<number> {
-  const before = cpuMs()
-  await pause(weighedMs)
-  return cpuMs() - before
-}
-
-async function weigh(): Promise<void> {
-  clearInterval(ticks)
-  const without = await atRest()
-  last = { wall: performance.now(), cpu: mainThreadMs() }
-  ticks = setInterval(tick, tickMs).unref()
-  const cost = (await atRest()) - without
-  tell(false, Math.max(0, (cost * tickMs) / weighedMs))
-}
-
+setInterval(tick, tickMs).unref()
 setInterval(tell, 1000, false).unref()
-process.on('message', (order) => {
-  if (order === 'weigh') return void weigh()
+process.on('message', (order: ReplicaOrder) => {
+  if (typeof order === 'number') {
+    tickCostMs = order
+    return
+  }
+  if (order === 'weigh') {
+    weighed = []
+    return
+  }
   globalThis.gc?.()
   last = { wall: performance.now(), cpu: mainThreadMs() }
   tell(true)

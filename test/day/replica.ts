@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ReplicaFigures } from './gateway-figures.ts'
+import type { ReplicaFigures, ReplicaOrder } from './gateway-figures.ts'
 
 const ticksPerSecond = 100
 const readyWithinMs = 120_000
@@ -51,8 +51,8 @@ export class ReplicaProcess implements Replica {
   #spent = 0
   #startingCost = 0
   #lastCpu = 0
-  /** Ticks of gateway-figures while it served, and what one costs. */
-  #ticks = 0
+  /** CPU milliseconds that watching the loop took while it served, and what a tick of gateway-figures costs. */
+  #watched = 0
   #tickCostMs: number | null = null
   #lastWaited = 0
   #waitedBefore = 0
@@ -92,6 +92,7 @@ export class ReplicaProcess implements Replica {
     // What it tells next is of the time from here on: on a fast machine, starting takes less than the second between two messages.
     await this.heapAtRest()
     if (this.#tickCostMs === null) await this.#weigh()
+    else this.#order(this.#tickCostMs)
     this.#startingCost = cpuMsOf(this.pid)
     this.#isServing = true
   }
@@ -126,7 +127,7 @@ export class ReplicaProcess implements Replica {
   cpuMs(): number {
     const now = this.#isServing ? cpuMsOf(this.pid) : 0
     if (now > 0) this.#lastCpu = now - this.#startingCost
-    return this.#spent + this.#lastCpu - this.#ticks * (this.#tickCostMs ?? 0)
+    return this.#spent + this.#lastCpu - this.#watched
   }
 
   waitedMs(): number {
@@ -151,7 +152,7 @@ export class ReplicaProcess implements Replica {
         resolve(heapUsed)
       }
       this.#child?.on('message', listen)
-      this.#child?.send('collect')
+      this.#order('collect')
     })
   }
 
@@ -165,8 +166,12 @@ export class ReplicaProcess implements Replica {
         resolve()
       }
       this.#child?.on('message', listen)
-      this.#child?.send('weigh')
+      this.#order('weigh')
     })
+  }
+
+  #order(order: ReplicaOrder): void {
+    this.#child?.send(order)
   }
 
   descendants(): readonly number[] {
@@ -178,12 +183,12 @@ export class ReplicaProcess implements Replica {
     this.peakRss = 0
   }
 
-  #keep({ blocks, rss, isCollected }: ReplicaFigures): void {
+  #keep({ blocks, watchedMs, rss, isCollected }: ReplicaFigures): void {
     this.peakRss = Math.max(this.peakRss, rss)
     // Starting blocks the loop while nobody is served, and the collection is ours.
     if (!this.#isServing || isCollected) return
+    this.#watched += watchedMs
     for (const [ms, count] of blocks) {
-      this.#ticks += count
       this.blocks.set(ms, (this.blocks.get(ms) ?? 0) + count)
       if (ms > tooLongMs) this.onBlock(ms)
     }
