@@ -3,8 +3,13 @@
  * models; a request costs one look at its last row.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { FinishedRequest, StallShare, StepStall } from '../../core/stalls/step-stalls.ts'
-import { StepStalls } from '../../core/stalls/step-stalls.ts'
+import {
+  type FinishedRequest,
+  quietMs,
+  type StallShare,
+  type StepStall,
+  stallOf,
+} from '../../core/stalls/step-stalls.ts'
 import type { EngineEvents, RequestBegan, RequestDone } from '../../scoring/engine/events.ts'
 
 /** Runs that are watched. A further one replaces a run that has been silent, or is not watched. */
@@ -12,6 +17,8 @@ const maxRuns = 16
 const silentMs = 600_000
 /** Bytes of a request's waits that may be held while its step is open. */
 const mostHeld = 65_536
+/** Steps of a run that may be open at once; the one that has been quiet longest is closed. */
+const maxOpen = 8
 /** Steps of a run that the page shows. */
 const keptSteps = 20
 
@@ -122,4 +129,88 @@ function lastRow({ outcomes, ms }: RequestDone): number {
     if (outcome && (outcome.valid || outcome.failure.kind !== 'cancelled')) last = row
   }
   return last
+}
+
+interface OpenStep {
+  readonly step: number | null
+  inProgress: number
+  /** When its last request began or ended. */
+  touched: number
+  /** Its last arrival. */
+  arrived: number
+  /** The request with its last outcome. */
+  last: FinishedRequest | null
+}
+
+/** The steps of one run while it trains. Nothing here sets a timer: steps are closed when somebody looks. */
+class StepStalls {
+  /** The step that was touched last comes last. */
+  readonly #open = new Map<number | null, OpenStep>()
+  readonly #closed: (stall: StepStall) => void
+  readonly #isAwaited: (step: number | null) => boolean
+  /** The step that was touched last. */
+  #newest: OpenStep | null = null
+
+  /**
+   * `closed` is called once for each step that is over. A step whose rows come again afterwards is closed again. `isAwaited`: rows of
+   * the step have arrived that are not in progress yet.
+   */
+  constructor(closed: (stall: StepStall) => void, isAwaited: (step: number | null) => boolean) {
+    this.#closed = closed
+    this.#isAwaited = isAwaited
+  }
+
+  began(step: number | null, now: number): void {
+    this.closeQuiet(now)
+    this.#touch(step, now).inProgress += 1
+  }
+
+  /** `request` null: it brought no outcome that a trainer waited for. */
+  ended(step: number | null, request: FinishedRequest | null, now: number): void {
+    const open = this.#touch(step, now)
+    open.inProgress = Math.max(0, open.inProgress - 1)
+    if (!request) return
+    if (request.arrived > open.arrived) open.arrived = request.arrived
+    if (!open.last || request.ended > open.last.ended) open.last = request
+  }
+
+  /** Closes the steps that have been quiet for long enough. */
+  closeQuiet(now: number): void {
+    for (const [step, { inProgress, touched }] of this.#open) {
+      if (now - touched < quietMs) return
+      if (inProgress === 0 && !this.#isAwaited(step)) this.#close(step)
+    }
+  }
+
+  #touch(step: number | null, now: number): OpenStep {
+    if (this.#newest && this.#newest.step === step) {
+      this.#newest.touched = now
+      return this.#newest
+    }
+    const known = this.#open.get(step) ?? {
+      step,
+      inProgress: 0,
+      touched: now,
+      arrived: Number.NEGATIVE_INFINITY,
+      last: null,
+    }
+    known.touched = now
+    this.#open.delete(step)
+    this.#open.set(step, known)
+    this.#newest = known
+    if (this.#open.size > maxOpen) {
+      const [oldest] = this.#open.keys()
+      this.#close(oldest ?? null)
+    }
+    return known
+  }
+
+  #close(step: number | null): void {
+    const open = this.#open.get(step)
+    this.#open.delete(step)
+    if (open === this.#newest) this.#newest = null
+    if (!open?.last) return
+    const { arrived, last } = open
+    this.#closed(stallOf(step, arrived, last))
+  }
 }
