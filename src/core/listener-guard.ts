@@ -155,16 +155,8 @@ export function guardedEvents<E extends object>(
   rooms: readonly (keyof E & string)[],
 ): E {
   const behind = rooms.flatMap((room) => {
-    const given = events[room] as object | (() => void) | undefined
-    if (!given) return []
-    return [
-      [
-        room,
-        typeof given === 'function'
-          ? guard.callback(room, given as () => void)
-          : guard.listeners(room, given),
-      ],
-    ]
+    const given = events[room] as object | undefined
+    return given ? [[room, guard.listeners(room, given)]] : []
   })
   return Object.fromEntries(behind) as E
 }

@@ -2,7 +2,7 @@ import { systemClock } from '../core/clock.ts'
 import { allOf, guardedEvents } from '../core/listener-guard.ts'
 import { type EngineEvents, engineEventNames } from '../scoring/engine/events.ts'
 import { type Gateway, type GatewayOptions, openGateway, warningGuard } from '../scoring/gateway/gateway.ts'
-import { type Attached, gatewayRooms } from '../scoring/gateway/runtime.ts'
+import { gatewayRooms } from '../scoring/gateway/runtime.ts'
 import type { Sampling } from '../scoring/models/interface/ask.ts'
 import { rewardRange } from '../scoring/plan/fold.ts'
 import type { GatewaySettings } from '../scoring/plan/gateway-config.ts'
@@ -32,6 +32,8 @@ export interface ObservedGateway extends Gateway {
 /** Options of a gateway; `events` may also listen to the record and the monitors. */
 export interface ObservedOptions extends Omit<GatewayOptions, 'events' | 'attach'> {
   readonly events?: ObservedEvents
+  /** Further listeners of the engine, as a reading's settings ask for them. */
+  readonly listeners?: (settings: GatewaySettings) => Readonly<Record<string, EngineEvents>>
 }
 
 /** Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes; nothing stays open then. */
@@ -50,11 +52,12 @@ export async function openObservedGateway(options: ObservedOptions): Promise<Obs
       ...events,
       engine: allOf<EngineEvents>(guard, engineEventNames, { engine: events.engine, monitors, stalls }),
     },
-    attach: (settings, models) =>
-      recordOf(settings, {
-        ...parts,
-        samplingOf: (model) => (models.get(model)?.sampling ?? {}) as Sampling,
-      }),
+    attach(settings, models) {
+      const samplingOf = (model: string) => (models.get(model)?.sampling ?? {}) as Sampling
+      const record = recordOf(settings, { ...parts, samplingOf })
+      const listeners = { ...options.listeners?.(settings), ...(record && { record }) }
+      return { listeners, close: async () => record?.close() }
+    },
   })
   return Object.assign(gateway, {
     runs: (reward?: string) => monitors.runs(reward),
@@ -66,7 +69,7 @@ export async function openObservedGateway(options: ObservedOptions): Promise<Obs
 }
 
 /** null if the settings ask for no record. */
-function recordOf({ record }: GatewaySettings, parts: RecordParts): Attached | null {
+function recordOf({ record }: GatewaySettings, parts: RecordParts): ReturnType<typeof openRecord> | null {
   if (!record) return null
   const { folder, text, share, max_file_bytes, max_file_age_s, max_total_bytes } = record
   const limits = {
@@ -74,6 +77,5 @@ function recordOf({ record }: GatewaySettings, parts: RecordParts): Attached | n
     maxFileAgeMs: max_file_age_s * 1000,
     maxTotalBytes: max_total_bytes,
   }
-  const recorder = openRecord({ folder, text, share, ...limits }, parts)
-  return { listeners: { record: recorder }, close: () => recorder.close() }
+  return openRecord({ folder, text, share, ...limits }, parts)
 }

@@ -15,7 +15,6 @@ const failed = (
   error: string | null = null,
   response = '',
 ): FunctionFailed => ({
-  type: 'failed',
   name,
   op: 'score',
   cause: 'threw',

@@ -3,6 +3,8 @@ import type {
   BoundFunction,
   Call,
   CallResult,
+  FunctionEvents,
+  FunctionFailed,
   FunctionHost,
 } from '../../src/scoring/functions/function-host.ts'
 import { openFunctions } from '../../src/scoring/functions/open-functions.ts'
@@ -44,6 +46,21 @@ export function numberOf(result: CallResult): number {
 export function failureOf(result: CallResult): string {
   return result.status === 'failed' ? `${result.failure.kind}: ${result.failure.detail}` : result.status
 }
+
+/** Keeps what functions report. */
+export function noteEvents() {
+  const failures: FunctionFailed[] = []
+  const restarts: Reported<'restarted'>[] = []
+  const calls: Reported<'called'>[] = []
+  const events: FunctionEvents = {
+    called: (one) => void calls.push(one),
+    failed: (one) => void failures.push(one),
+    restarted: (one) => void restarts.push(one),
+  }
+  return { events, calls, failures, restarts }
+}
+
+type Reported<E extends keyof FunctionEvents> = Parameters<NonNullable<FunctionEvents[E]>>[0]
 
 /**
  * Opens the functions of these folders, with a short time limit. Their processes count no coverage: writing it takes longer than

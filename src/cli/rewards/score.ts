@@ -1,4 +1,4 @@
-import type { FunctionEvent } from '../../scoring/functions/function-host.ts'
+import type { FunctionFailed } from '../../scoring/functions/function-host.ts'
 import { keeps } from '../../workbench/dataset/scored-file.ts'
 import { defineCommand } from '../command.ts'
 import { configOptions, configsOf, functionOptions, rewardOf, withGateway } from '../gateway.ts'
@@ -84,7 +84,7 @@ reasons are shown) or if a signal stopped the run; 2 if the file could not be sc
           )
         },
         {
-          functions: thrown.note,
+          functions: { failed: thrown.note },
           engine: {
             voted({ answered }) {
               if (answered?.source === 'call') calls++
@@ -107,9 +107,9 @@ const lastLines = 8
 export class Thrown {
   readonly #texts = new Map<string, number>()
 
-  /** A listener of function events. */
-  readonly note = (event: FunctionEvent): void => {
-    if (event.type !== 'failed' || event.error === null) return
+  /** A listener of failed calls. */
+  readonly note = (event: FunctionFailed): void => {
+    if (event.error === null) return
     const text = `${event.name} threw in ${event.op}:\n${plain(event.error)}`
     const known = this.#texts.get(text)
     if (known !== undefined || this.#texts.size < mostShown) this.#texts.set(text, (known ?? 0) + 1)

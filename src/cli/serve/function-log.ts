@@ -1,8 +1,6 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
-import type { FunctionEvent } from '../../scoring/functions/function-host.ts'
-
-type Failed = Extract<FunctionEvent, { type: 'failed' }>
+import type { FunctionFailed } from '../../scoring/functions/function-host.ts'
 
 /** Maximum number of distinct failures of one function that are logged within a window. */
 const mostDifferent = 5
@@ -12,8 +10,8 @@ const windowMs = 60_000
 type FaultLine =
   | {
       readonly function: string
-      readonly op: Failed['op']
-      readonly cause: Failed['cause']
+      readonly op: FunctionFailed['op']
+      readonly cause: FunctionFailed['cause']
       readonly failure: string
       readonly detail: string
       readonly error?: string
@@ -40,7 +38,7 @@ export class FunctionFaults {
     this.#clock = clock
   }
 
-  note(event: Failed): void {
+  note(event: FunctionFailed): void {
     const { name, op, cause, failure } = event
     const window = this.#windowOf(name)
     const key = `${cause} ${failure.detail}`
@@ -86,7 +84,7 @@ export class FunctionFaults {
   }
 }
 
-function textsIn({ rows, answer }: Failed): string[] {
+function textsIn({ rows, answer }: FunctionFailed): string[] {
   const texts: string[] = []
   for (const { sample, earlier } of rows) {
     for (const text of textsOf(sample)) texts.push(text)

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { EngineEvents, RequestDone } from '../../scoring/engine/events.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { createApp } from '../../serving/http/app.ts'
 import type { ObservedEvents } from '../../serving/observed-gateway.ts'
@@ -15,15 +16,8 @@ const flushMs = 10_000
 /** Maximum number of lines per request. */
 const slowLines = 5
 
-/**
- * Wraps the listeners, and logs events that operators should see immediately. Samples slower than `slowSeconds` are
- * logged without their texts; undefined: none are.
- */
-export function withLog(
-  events: ObservedEvents,
-  log: () => Log | null,
-  slowSeconds: () => number | undefined = () => undefined,
-): ObservedEvents {
+/** Wraps the listeners, and logs events that operators should see immediately. */
+export function withLog(events: ObservedEvents, log: () => Log | null): ObservedEvents {
   const faults = new FunctionFaults((line) => log()?.warn(line, 'a reward function fails'))
   let willFlush = false
   /** Writes the counts of a window even if there are no further failures. */
@@ -37,19 +31,12 @@ export function withLog(
   }
   return {
     ...events,
-    functions(event) {
-      events.functions?.(event)
-      if (event.type !== 'failed') return
-      faults.note(event)
-      flushLater()
-    },
-    engine: {
-      ...events.engine,
-      done(event) {
-        events.engine?.done?.(event)
-        const limit = slowSeconds()
-        if (limit !== undefined)
-          for (const line of slowOnes(event, limit * 1000)) log()?.warn(line, 'a slow sample')
+    functions: {
+      ...events.functions,
+      failed(event) {
+        events.functions?.failed?.(event)
+        faults.note(event)
+        flushLater()
       },
     },
     canary: {
@@ -120,10 +107,15 @@ const reasonOf = (refusal: unknown): object =>
     ? { code: refusal.code, reason: refusal.message, problems: refusal.problems }
     : { err: refusal }
 
-type Done = Parameters<NonNullable<NonNullable<ObservedEvents['engine']>['done']>>[0]
+/** Logs the slowest samples of a request above `seconds`, without their texts. */
+export const slowSamples = (seconds: number, log: () => Log | null): EngineEvents => ({
+  done(event) {
+    for (const line of slowOnes(event, seconds * 1000)) log()?.warn(line, 'a slow sample')
+  },
+})
 
 /** The slowest samples of a request above `limit` milliseconds, slowest first. */
-function slowOnes({ plan, requestId, run, outcomes, ms }: Done, limit: number): object[] {
+function slowOnes({ plan, requestId, run, outcomes, ms }: RequestDone, limit: number): object[] {
   let slow = 0
   const slowest: { readonly row: number; readonly took: number }[] = []
   for (let row = 0; row < outcomes.length; row++) {

@@ -1,9 +1,8 @@
 import { systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { allOf, guardedEvents, ListenerGuard } from '../../core/listener-guard.ts'
+import { guardedEvents, ListenerGuard } from '../../core/listener-guard.ts'
 import { packageVersion } from '../../core/package-version.ts'
 import { hideSecrets } from '../../core/secrets.ts'
-import { type EngineEvents, engineEventNames } from '../../scoring/engine/events.ts'
 import { sourcesOf, watchSources } from '../../scoring/gateway/watch-sources.ts'
 import { rewardRange } from '../../scoring/plan/fold.ts'
 import { createApp } from '../../serving/http/app.ts'
@@ -20,7 +19,7 @@ import { LiveView } from '../../serving/telemetry/live/live.ts'
 import { shownText } from '../../serving/telemetry/live/shown-row.ts'
 import { openMetrics } from '../../serving/telemetry/metrics/metrics.ts'
 import { cannotListen } from './listening.ts'
-import { type Log, logSandboxes, openJudgeLog, queueLog, withLog } from './server-log.ts'
+import { type Log, logSandboxes, openJudgeLog, queueLog, slowSamples, withLog } from './server-log.ts'
 
 /** The server options of `serve` and `demo`. */
 interface ServerOptions extends Omit<ObservedOptions, 'events'> {
@@ -76,7 +75,6 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const live = new LiveView({
     clock,
     rangeOf: rewardRange,
-    isOn: () => opened?.settings.inspector.enabled ?? true,
     policy: () => shownText(opened?.settings, options.simulates),
   })
   // Before anything is read, so that no change is missed.
@@ -87,19 +85,9 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
         () => reload(),
       )
     : () => {}
+  const { engine, ...rooms } = metrics
   const judges = openJudgeLog(
-    withLog(
-      guardedEvents<ObservedEvents>(
-        guard,
-        {
-          ...metrics,
-          engine: allOf<EngineEvents>(guard, engineEventNames, { metrics: metrics.engine, live }),
-        },
-        observedRooms,
-      ),
-      () => log,
-      () => opened?.settings.log.slow_sample_s,
-    ),
+    withLog(guardedEvents<ObservedEvents>(guard, rooms, observedRooms), () => log),
     () => log,
     () => opened,
     clock,
@@ -109,6 +97,11 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     listens: { host: options.host },
     guard,
     events: judges.events,
+    listeners: ({ inspector, log: { slow_sample_s } }) => ({
+      metrics: engine,
+      ...(inspector.enabled && { live }),
+      ...(slow_sample_s !== undefined && { log: slowSamples(slow_sample_s, () => log) }),
+    }),
   })
   const reload = async () => {
     try {

@@ -105,23 +105,8 @@ export type FailureCause = 'threw' | 'timeout' | 'crash' | 'returned'
 /** Why an executor was replaced: a job took too long, it died, or a slow job made room for others of its function. */
 export type RestartReason = 'timeout' | 'crash' | 'preempted'
 
-/** What reward functions report; telemetry counts it. */
-export type FunctionEvent =
-  /** `ms`: time in the author's code; 0 if the call never began. */
-  | {
-      readonly type: 'call'
-      readonly name: string
-      readonly op: Call['op']
-      readonly ms: number
-      readonly status: CallResult['status']
-    }
-  | FunctionFailed
-  /** `name`: the function that ran; '' if unknown. */
-  | { readonly type: 'worker_restarted'; readonly name: string; readonly why: RestartReason }
-
 /** A call that failed because of the function, not because of its row or of load. */
 export interface FunctionFailed {
-  readonly type: 'failed'
   readonly name: string
   readonly op: Call['op']
   readonly cause: FailureCause
@@ -133,5 +118,16 @@ export interface FunctionFailed {
   readonly answer: Call['answer']
 }
 
-/** Called for each event; must not throw. */
-export type FunctionEvents = (event: FunctionEvent) => void
+/** What reward functions report; telemetry counts it. Listeners must not throw. */
+export interface FunctionEvents {
+  /** `ms`: time in the author's code; 0 if the call never began. */
+  called?(call: {
+    readonly name: string
+    readonly op: Call['op']
+    readonly ms: number
+    readonly status: CallResult['status']
+  }): void
+  failed?(failure: FunctionFailed): void
+  /** `name`: the function that ran; '' if unknown. */
+  restarted?(restart: { readonly name: string; readonly why: RestartReason }): void
+}

@@ -36,7 +36,7 @@ interface FunctionHostOptions {
  */
 export async function openFunctions(options: FunctionHostOptions): Promise<FunctionHost> {
   const { sources, problems } = await discover(options.folders)
-  const events = options.events ?? (() => {})
+  const events = options.events ?? {}
   const pools = openPools(options, sources, events)
   const functions = new Map(
     sources.map((source) => [source.name, { source, pool: pools.get(source.name) as JobRunner }]),
@@ -73,7 +73,7 @@ function openPools(
     sampleTimeoutMs,
     loadTimeoutMs: loadTimeoutMs ?? 20_000,
     clock,
-    onRestart: (name, why) => events({ type: 'worker_restarted', name, why }),
+    onRestart: (name, why) => events.restarted?.({ name, why }),
   } satisfies Partial<ChunkPoolOptions>
   const count = threads ?? Math.min(4, Math.max(1, availableParallelism() - 1))
   const chunk = { jobs: 256, workMs: 2, shares: count, leastMs: 1 }

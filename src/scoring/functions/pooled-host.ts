@@ -129,7 +129,7 @@ export class PooledHost implements FunctionHost {
           }
     const ended = (end: JobEnd): void => {
       const result = this.#checked(this.#resultOf(end, name, op), call)
-      this.#events({ type: 'call', name, op, ms: end.status === 'done' ? end.ms : 0, status: result.status })
+      this.#events.called?.({ name, op, ms: end.status === 'done' ? end.ms : 0, status: result.status })
       if (result.status === 'failed') this.#tell(end, result.failure, call)
       done(result)
     }
@@ -157,7 +157,7 @@ export class PooledHost implements FunctionHost {
     const cause = causeOf(end, failure)
     if (cause === null) return
     const error = (end.status === 'done' && end.result.type === 'called' && end.result.error) || null
-    this.#events({ type: 'failed', name, op, cause, failure, error, rows, answer })
+    this.#events.failed?.({ name, op, cause, failure, error, rows, answer })
   }
 
   #targetOf(bound: BoundFunction): Target {

@@ -2,16 +2,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import type { FunctionEvent } from '../../../src/scoring/functions/function-host.ts'
 import { workerThreads } from '../../../src/scoring/functions/thread-executor.ts'
-import { call, failureOf, numberOf, openWith, score } from '../../support/function-calls.ts'
+import { call, failureOf, noteEvents, numberOf, openWith, score } from '../../support/function-calls.ts'
 import { sampleOf } from '../../support/gateway.ts'
 import { authorFiles, rule } from './author-files.ts'
 
 t.test('functions of a folder without node_modules, outside the project', async (t) => {
   const folder = t.testdir(authorFiles)
-  const events: FunctionEvent[] = []
-  const host = await openWith([folder], { events: (event) => events.push(event) })
+  const { events, failures, restarts } = noteEvents()
+  const host = await openWith([folder], { events })
   t.teardown(() => host.close())
   const behave = await host.bind('behave', { worth: 0.5 })
 
@@ -58,7 +57,7 @@ t.test('functions of a folder without node_modules, outside the project', async 
     const [hung, other] = await Promise.all([score(host, behave, 'hang'), score(host, behave, 'good')])
     t.match(failureOf(hung), 'rule_timeout: score did not end within 1000 ms')
     t.equal(numberOf(other), 0.5)
-    t.ok(events.some((event) => event.type === 'worker_restarted' && event.why === 'timeout'))
+    t.ok(restarts.some(({ why }) => why === 'timeout'))
   })
 
   t.test('a hanging sample inside a chunk costs only itself', async (t) => {
@@ -81,7 +80,7 @@ t.test('functions of a folder without node_modules, outside the project', async 
     const failure = failureOf(await score(host, behave, 'throw'))
     t.match(failure, /^rule_error: score threw TypeError at behave\.ts:\d+:\d+$/)
     t.notMatch(failure, /secret/)
-    t.ok(events.some((event) => event.type === 'failed' && event.error?.includes('secret')))
+    t.ok(failures.some(({ error }) => error?.includes('secret')))
     t.match(
       failureOf(await score(host, behave, 'change')),
       /^rule_error: score threw TypeError/,
@@ -276,19 +275,19 @@ export default defineRule({
   options: z.strictObject({}), truth: z.unknown(), range: [0, 1],
   score() { appendFileSync(${JSON.stringify(log)}, 'x'); return 1 },
 })`
-    const events: FunctionEvent[] = []
+    const { events, ...reports } = noteEvents()
     const folder = mkdtempSync(join(tmpdir(), 'reward-gateway-warming-'))
     t.teardown(() => rmSync(folder, { recursive: true, force: true }))
     writeFileSync(join(folder, 'noted.mjs'), noted)
-    const host = await openWith([folder], { events: (event) => events.push(event) })
+    const host = await openWith([folder], { events })
     t.teardown(() => host.close())
     const [own, users] = [await host.bind('exact-match', {}), await host.bind('noted', {})]
     await host.warm(own)
     await host.warm(users)
-    t.strictSame(events, [])
+    t.strictSame(reports, { calls: [], failures: [], restarts: [] })
     t.equal(readFileSync(log, 'utf8'), '')
     t.equal(numberOf(await score(host, users, '')), 1)
     t.equal(readFileSync(log, 'utf8'), 'x')
-    t.match(events, [{ type: 'call', name: 'noted' }])
+    t.match(reports, { calls: [{ name: 'noted' }], failures: [], restarts: [] })
   },
 )

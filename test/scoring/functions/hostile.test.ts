@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { CallResult, FunctionEvent } from '../../../src/scoring/functions/function-host.ts'
+import type { CallResult } from '../../../src/scoring/functions/function-host.ts'
 import { quickClock } from '../../support/clock.ts'
-import { failureOf, numberOf, openWith, score } from '../../support/function-calls.ts'
+import { failureOf, noteEvents, numberOf, openWith, score } from '../../support/function-calls.ts'
 import { withoutPython } from '../../support/python.ts'
 import { rule } from './author-files.ts'
 import {
@@ -31,14 +31,14 @@ for (const [what, limits, names] of [
   t.test(
     `whatever a JavaScript function ${what}, it costs at most its own samples (M5, M6, M7, M8)`,
     async (t) => {
-      const events: FunctionEvent[] = []
+      const { events, failures } = noteEvents()
       const folders = [t.testdir({ bad: hostileFolder, good: goodFolder })].flatMap((folder) => [
         `${folder}/bad`,
         `${folder}/good`,
       ])
       const host = await openWith(folders, {
         memoryMb: 256,
-        events: (event) => events.push(event),
+        events,
         ...limits,
       })
       t.teardown(() => host.close())
@@ -50,7 +50,7 @@ for (const [what, limits, names] of [
       // The first row of a function compiles it, which a busy machine may take longer for than a row may take.
       await score(host, shipped, '\\boxed{42}', '42')
       for (const name of names) {
-        events.length = 0
+        failures.length = 0
         const [before, attacked, after, other, right, wrong] = await Promise.all([
           score(host, hostile, 'fine'),
           score(host, hostile, name),
@@ -63,9 +63,8 @@ for (const [what, limits, names] of [
         t.strictSame([before, after, other, right, wrong].map(numberOf), [0.5, 0.5, 1, 1, 0], name)
         const later = await Promise.all([score(host, hostile, 'fine'), score(host, good, ' no ', 'yes')])
         t.strictSame(later.map(numberOf), [0.5, 0], `${name}, afterwards`)
-        const blamed = events.filter((event) => event.type === 'failed').map((event) => event.name)
         t.ok(
-          blamed.every((one) => one === 'hostile'),
+          failures.every(({ name: blamed }) => blamed === 'hostile'),
           name,
         )
       }

@@ -1,7 +1,15 @@
 import { join } from 'node:path'
 import t from 'tap'
-import type { BoundFunction, FunctionEvent } from '../../../src/scoring/functions/function-host.ts'
-import { call, failureOf, numberOf, openWith, sampleOf, score } from '../../support/function-calls.ts'
+import type { BoundFunction } from '../../../src/scoring/functions/function-host.ts'
+import {
+  call,
+  failureOf,
+  noteEvents,
+  numberOf,
+  openWith,
+  sampleOf,
+  score,
+} from '../../support/function-calls.ts'
 import { withoutPython } from '../../support/python.ts'
 import { seeded } from '../../support/seeded.ts'
 import { isWithin } from '../../support/yardstick.ts'
@@ -10,9 +18,9 @@ import { pythonFiles } from './python-files.ts'
 
 t.test('Python files in a folder of reward functions', { skip: withoutPython }, async (t) => {
   const folder = t.testdir(pythonFiles)
-  const events: FunctionEvent[] = []
+  const { events, failures: reported } = noteEvents()
   const host = await openWith([folder], {
-    events: (event) => events.push(event),
+    events,
     python: { processes: 2, memoryMb: 1024 },
   })
   t.teardown(() => host.close())
@@ -71,9 +79,7 @@ t.test('Python files in a folder of reward functions', { skip: withoutPython }, 
   t.test('what it raises, prints and returns wrongly is a failure of its sample', async (t) => {
     const failures = async (response: string) => failureOf(await give(response))
     t.match(await failures('raise'), /^rule_error: score threw ValueError at verl_rule\.py:9$/)
-    t.ok(
-      events.some((event) => event.type === 'failed' && /Traceback.*secret raise/s.test(event.error ?? '')),
-    )
+    t.ok(reported.some(({ error }) => /Traceback.*secret raise/s.test(error ?? '')))
     t.match(await failures('exit'), /^rule_error: score threw SystemExit/)
     t.match(await failures('none'), /^rule_error: score: returned NoneType, not a number/)
     t.match(await failures('nan'), /^rule_error: score returned NaN/)

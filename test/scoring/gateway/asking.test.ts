@@ -202,7 +202,7 @@ t.test(
         some: { models, group: { wait_s: 5, min: 2 }, steps },
         hurried: { models, steps: [{ name: 'q', function: 'digit-judge', model: 'slow', timeout_s: 2 }] },
       },
-      { clock, events: { functions: (event) => void (event.type === 'call' && calls.push(event.op)) } },
+      { clock, events: { functions: { called: ({ op }) => void calls.push(op) } } },
     )
     const rows = ['a', 'bb', 'ccc'].map((response, index) =>
       sampleOf(response, {

@@ -1,7 +1,9 @@
+import { rmSync } from 'node:fs'
 import t from 'tap'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import { openGateway } from '../../../src/index.ts'
 import { openGateway as openPlainGateway } from '../../../src/scoring/gateway/gateway.ts'
+import { openObservedGateway } from '../../../src/serving/observed-gateway.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
@@ -98,7 +100,7 @@ t.test('throwing listeners never prevent scoring, counting or reporting', async 
       events: {
         engine: all('voted', 'done', 'guarded'),
         models: all('callStarted', 'callEnded', 'queued', 'retried', 'hedged', 'ejected', 'readmitted'),
-        functions: throws,
+        functions: all('called', 'failed', 'restarted'),
         monitors: all('alarmed'),
         reloads: { ended: throws },
       },
@@ -117,6 +119,29 @@ t.test('throwing listeners never prevent scoring, counting or reporting', async 
     t.match(text, new RegExp(`listener_errors_total\\{listener="${listener}"\\} [1-9]`))
   t.equal(told.filter((line) => line.startsWith('onOutcome')).length, 1, 'once a minute')
   t.ok(told.every((line) => !line.includes('secret')))
+})
+
+t.test('a listener that settings ask for hears the requests of their reading, and no others', async (t) => {
+  const folder = t.testdir({
+    'gateway.yaml': 'log: { slow_sample_s: 1 }',
+    'half.yaml': 'steps: [{ name: rule, function: exact-match }]\n',
+  })
+  const heard: (number | undefined)[] = []
+  const gateway = await openObservedGateway({
+    configs: [folder],
+    functionFolders: [],
+    env: {},
+    listeners: ({ log: { slow_sample_s } }) =>
+      slow_sample_s === undefined ? {} : { log: { done: () => void heard.push(slow_sample_s) } },
+  })
+  t.teardown(() => gateway.close(0))
+  const score = () => outcomesOf(gateway, 'half', [sampleOf('x', { groundTruth: 'x' })])
+  await score()
+  t.strictSame(heard, [1])
+  rmSync(`${folder}/gateway.yaml`)
+  await gateway.reload()
+  await score()
+  t.strictSame(heard, [1])
 })
 
 t.test('a failure in the handler of listener failures is contained', async (t) => {

@@ -26,8 +26,6 @@ interface LiveOptions {
   readonly epoch?: number
   /** The range of a plan's rewards; null if unknown. */
   rangeOf(plan: RequestDone['plan']): readonly [number, number] | null
-  /** Whether the page is enabled. Default: it is. */
-  isOn?(): boolean
   /** How much text may be shown. Called each time that something is shown, so a reload takes effect at once. */
   policy(): TextPolicy
 }
@@ -83,7 +81,6 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'running'
   }
 
   done(event: RequestDone): Promise<void> | null {
-    if (this.#options.isOn?.() === false) return null
     const tracked = this.#trackedOf(event.plan)
     const now = this.now()
     const invalid: number[] = []

@@ -108,10 +108,10 @@ export function functionMetrics(make: Instruments): FunctionEvents {
     'function',
     'why',
   ])
-  return (event) => {
-    if (event.type === 'call') calls(event.ms / 1000, event.name, event.op, event.status)
-    if (event.type === 'failed') failures(1, event.name, event.op, event.cause)
-    if (event.type === 'worker_restarted') restarts(1, event.name, event.why)
+  return {
+    called: ({ ms, name, op, status }) => calls(ms / 1000, name, op, status),
+    failed: ({ name, op, cause }) => failures(1, name, op, cause),
+    restarted: ({ name, why }) => restarts(1, name, why),
   }
 }
 
