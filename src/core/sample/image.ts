@@ -1,5 +1,5 @@
 /** The bytes of images: what their headers say, and how long a sample keeps them. */
-import type { ImagePart, Message, Sample } from './sample.ts'
+import { type ImagePart, isTextOnly, type Message, type Sample } from './sample.ts'
 
 /** The types that judges' servers read. */
 export const imageTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const
@@ -50,8 +50,9 @@ export interface PlacedImage {
 const none: readonly PlacedImage[] = Object.freeze([])
 
 /** All images of a sample, in order. */
-export function imagesOf({ prompt, turns }: Pick<Sample, 'prompt' | 'turns'>): readonly PlacedImage[] {
-  if (typeof prompt === 'string' && turns === undefined) return none
+export function imagesOf(sample: Pick<Sample, 'prompt' | 'turns'>): readonly PlacedImage[] {
+  if (isTextOnly(sample)) return none
+  const { prompt, turns } = sample
   const found: PlacedImage[] = []
   if (typeof prompt === 'object') addImages(found, prompt, 'prompt')
   if (turns) addImages(found, turns, 'response')

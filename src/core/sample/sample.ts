@@ -231,6 +231,10 @@ export interface Unreadable {
   readonly failure: Failure
 }
 
+/** What most samples are: a question and an answer that are one text each. */
+export const isTextOnly = ({ prompt, turns }: Pick<Sample, 'prompt' | 'turns'>): boolean =>
+  typeof prompt === 'string' && turns === undefined
+
 /** A prompt as one text: the contents of its messages without roles, joined with newlines. */
 export const promptText = (prompt: string | readonly Message[]): string =>
   typeof prompt === 'string' ? prompt : prompt.map(({ content }) => content).join('\n')

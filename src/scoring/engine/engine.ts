@@ -5,7 +5,13 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { releaseImages } from '../../core/sample/image.ts'
-import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import {
+  type Failure,
+  isTextOnly,
+  type Outcome,
+  type Sample,
+  type Unreadable,
+} from '../../core/sample/sample.ts'
 import { eachInSlices, inSlices } from '../../core/slices.ts'
 import { RequestTimes } from '../../core/stalls/request-times.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
@@ -220,7 +226,6 @@ function endOfSteps(
 }
 
 /** What listeners still show of the rows has handles of images, not their bytes. */
-const hasMessages = (row: Sample | Unreadable): row is Sample =>
-  isSample(row) && (typeof row.prompt === 'object' || row.turns !== undefined)
+const hasMessages = (row: Sample | Unreadable): row is Sample => isSample(row) && !isTextOnly(row)
 
 const isSample = (row: Sample | Unreadable): row is Sample => !('failure' in row)

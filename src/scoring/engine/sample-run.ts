@@ -1,5 +1,13 @@
 import { memoizeByObject } from '../../core/memoize.ts'
-import type { Failure, OffReason, Outcome, RolloutStatus, Sample, Term } from '../../core/sample/sample.ts'
+import {
+  type Failure,
+  isTextOnly,
+  type OffReason,
+  type Outcome,
+  type RolloutStatus,
+  type Sample,
+  type Term,
+} from '../../core/sample/sample.ts'
 import type { Expression } from '../plan/expression.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
@@ -67,7 +75,8 @@ export class SampleRun {
 
   #begin(step: PlanStep, at: number): void {
     const why = offReason(this.#context, step, this.#sample, this.#terms)
-    const failure = this.#refused ?? (why ? null : unseenContent(step, this.#sample))
+    const failure =
+      this.#refused ?? (why || isTextOnly(this.#sample) ? null : unseenContent(step, this.#sample))
     const gate = this.#context.gates.of(step.models)
     const room = roomOf(step)
     if (isOverGroup(step)) this.#beginOverGroup(step, at, why, failure)

@@ -26,7 +26,6 @@ type Step = Pick<PlanStep, 'ask' | 'ignore'>
  * question shows the images is known when it is made: see `imageFailure`.
  */
 export function unseenContent({ ask, ignore }: Step, sample: Sample): Failure | null {
-  if (isText(sample)) return null
   for (const placed of partsFor(ask, sample)) {
     const type = typeOf(placed.part)
     if (ignore.has(type) || (ask !== null && type === 'image')) continue
@@ -55,7 +54,7 @@ export function answersInParts({ turns }: Sample): boolean {
 
 /** Flags for the parts of a sample that a step ignores. */
 export function ignoredFlags({ ask, ignore }: Step, sample: Sample): readonly string[] {
-  if (ignore.size === 0 || isText(sample)) return []
+  if (ignore.size === 0) return []
   const found = new Set<string>()
   for (const { part } of partsFor(ask, sample)) {
     const type = typeOf(part)
@@ -63,9 +62,6 @@ export function ignoredFlags({ ask, ignore }: Step, sample: Sample): readonly st
   }
   return [...found]
 }
-
-/** What most samples are. A generator for each step of each of them would cost more than a look. */
-const isText = ({ prompt, turns }: Sample): boolean => typeof prompt === 'string' && turns === undefined
 
 interface PlacedPart {
   readonly part: Part
@@ -193,7 +189,6 @@ export function imageFailure(
   rows: Rows,
 ): Failure | null {
   const asked = questionImages(question)
-  if (asked.length === 0 && rows.every(({ sample }) => isText(sample))) return null
   const images = rows.flatMap(({ sample }) => imagesOf(sample))
   if (!ignore.has('image')) {
     const shown = new Set(asked)

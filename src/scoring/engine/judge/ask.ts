@@ -1,6 +1,6 @@
 import type { AskName, Asks, Decided } from '../../../contract/index.ts'
-import { isDecision, isService } from '../../../contract/question.ts'
-import type { Failure, Term } from '../../../core/sample/sample.ts'
+import { isDecision, isService, questionImages } from '../../../contract/question.ts'
+import { type Failure, isTextOnly, type Term } from '../../../core/sample/sample.ts'
 import { turnFor } from '../../../core/slices.ts'
 import { QuestionTimes } from '../../../core/stalls/request-times.ts'
 import type { CallRow } from '../../functions/function-host.ts'
@@ -94,14 +94,16 @@ export function judgeQuery(
   given: Asks[AskName]['input'],
   part: StepPart | null = null,
 ): JudgeQuery {
-  const question = shownQuestion(step, given)
+  // Most rows and questions are texts: nothing of them can be unseen.
+  const isText = questionImages(given).length === 0 && rows.every(({ sample }) => isTextOnly(sample))
+  const question = isText ? given : shownQuestion(step, given)
   const made: { readonly model: string; readonly fitting: Fitted | Promise<Fitted> }[] = []
   const questions = questionsOf(context, step, rows, question)
   let isCut = false
   const ready = (model: string): Fitted | Promise<Fitted> => {
     const known = made.find((one) => one.model === model)
     if (known) return known.fitting
-    const failure = imageFailure(step, model, question, rows)
+    const failure = isText ? null : imageFailure(step, model, question, rows)
     if (failure) {
       const failed: Fitted = { status: 'failed', failure }
       made.push({ model, fitting: failed })
@@ -141,7 +143,7 @@ export function judgeQuery(
     },
     noticed() {
       const noticed = questions.noticed()
-      const isPartial = leavesOutTurns(question, rows)
+      const isPartial = !isText && leavesOutTurns(question, rows)
       const own = flagsIn(question)
       if (!isCut && !isPartial && own.length === 0) return noticed
       return [...noticed, ...(isCut ? ['truncated'] : []), ...(isPartial ? ['turns_unseen'] : []), ...own]

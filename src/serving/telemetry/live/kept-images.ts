@@ -1,6 +1,6 @@
 /** The images of the rows that the page shows, within bounds. The engine releases all others with their request. */
 import { bytesOfImage, type ImageBytes, type ImageType, imagesOf } from '../../../core/sample/image.ts'
-import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
+import { isTextOnly, type Sample, type Unreadable } from '../../../core/sample/sample.ts'
 
 /** What a larger image needs to be decoded in the browser, or to be kept here, is more than a thumbnail is worth. */
 const maxImageBytes = 2 * 1024 * 1024
@@ -25,7 +25,7 @@ export function imagesToShow(
 ): ReadonlyMap<Sample | Unreadable, ImagesOfRow> {
   let found: Map<Sample | Unreadable, ImagesOfRow> | null = null
   for (const row of rows) {
-    if ('failure' in row || (typeof row.prompt === 'string' && row.turns === undefined)) continue
+    if ('failure' in row || isTextOnly(row)) continue
     const images = new Map<string, ShownImage>()
     for (const { part } of imagesOf(row)) {
       if (images.size === maxImagesPerRow) break
