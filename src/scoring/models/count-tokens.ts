@@ -1,7 +1,6 @@
 import { askError, dispatch, type UpstreamRequest } from './dispatch/dispatch.ts'
-import { SingleFlight } from './dispatch/shared-answers.ts'
 import type { Rendered, WaitLimits } from './interface/ask.ts'
-import type { CancelToken } from './interface/cancel-token.ts'
+import { type CancelToken, SingleFlight } from './interface/cancel-token.ts'
 import { imagesOfInput } from './interface/question-json.ts'
 import type { Model } from './model.ts'
 import { estimatedTokens, loadOf } from './pool/capacity.ts'
@@ -27,7 +26,7 @@ export async function countTokens(model: Model, input: Rendered, patience: WaitL
     () => {},
   )
   try {
-    return await flight.join(clock, deadline, signal, () => model.deadlineError(since))
+    return await flight.join(clock, deadline, signal, (why) => model.missed(why, since))
   } catch (error) {
     throw askError(error)
   }

@@ -37,8 +37,7 @@ export async function forward(model: Model, request: ForwardRequest): Promise<Fo
     cancelTimer()
   }
   const since = clock.now()
-  const gone = (): UpstreamError =>
-    isLate ? model.deadlineError(since) : new UpstreamError('cancelled', 'the client has gone')
+  const gone = (): UpstreamError => model.missed(isLate ? 'deadline' : 'cancelled', since)
   try {
     await model.enter(stop)
   } catch (error) {

@@ -14,9 +14,8 @@ import {
   settingsOf,
 } from './build-request.ts'
 import { askError, call, type Dispatched, dispatch } from './dispatch/dispatch.ts'
-import { SingleFlight } from './dispatch/shared-answers.ts'
 import type { Answered, AskRequest, Rendered, RenderedInput } from './interface/ask.ts'
-import type { CancelToken } from './interface/cancel-token.ts'
+import { type CancelToken, SingleFlight } from './interface/cancel-token.ts'
 import { wireLimits } from './interface/decide-wires.ts'
 import type { ModelConfig } from './interface/model-config.ts'
 import { imagesOfInput } from './interface/question-json.ts'
@@ -84,14 +83,16 @@ export class Model {
       return answered({ ...kept, attempts: 0 }, 'cache', forget)
     }
     try {
-      if (request.signal.aborted) throw new UpstreamError('cancelled', 'the client has gone')
       const since = clock.now()
-      if (request.deadline <= since) throw this.deadlineError(since)
+      if (request.signal.aborted) throw this.missed('cancelled', since)
+      if (request.deadline <= since) throw this.missed('deadline', since)
       let flight = this.#flights.get(key)
       const source = flight && !flight.stop.aborted ? 'joined' : 'call'
       if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
       else if (flight.times) request.times?.share(flight.times)
-      const done = await flight.join(clock, request.deadline, request.signal, () => this.deadlineError(since))
+      const done = await flight.join(clock, request.deadline, request.signal, (why) =>
+        this.missed(why, since),
+      )
       request.answers?.add(key, done)
       return answered(done, source, forget)
     } catch (error) {
@@ -289,14 +290,17 @@ export class Model {
     for (const resolve of this.#whenQuiet.splice(0)) resolve()
   }
 
-  /** The error of a question whose deadline has passed. `since`: when it was asked, on the clock. */
-  deadlineError(since: number): UpstreamError {
+  /** The error of a question that nobody waits for any longer. `since`: when it was asked, on the clock. */
+  missed(why: 'deadline' | 'cancelled', since: number): UpstreamError {
+    if (why === 'cancelled') return clientGone()
     const { pool, model, clock } = this.parts.dispatcher
     if (!pool.isDead) return new UpstreamError('deadline', 'the deadline of this request has passed')
     const parkedMs = clock.now() - Math.max(since, this.#parkedSince ?? since)
     return new UpstreamError('judge_unreachable', parkedDetail(model, parkedMs))
   }
 }
+
+const clientGone = (): UpstreamError => new UpstreamError('cancelled', 'the client has gone')
 
 /** The detail of a failure at the deadline while no instance of the model could be asked. */
 export const parkedDetail = (model: string, ms: number): string =>
@@ -348,11 +352,8 @@ async function askPinned(
       },
       () => {},
     )
-    return await flight.join(
-      clock,
-      deadline,
-      signal,
-      () => new UpstreamError('deadline', 'no answer in time'),
+    return await flight.join(clock, deadline, signal, (why) =>
+      why === 'cancelled' ? clientGone() : new UpstreamError('deadline', 'no answer in time'),
     )
   } catch (error) {
     throw askError(error)

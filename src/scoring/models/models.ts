@@ -9,8 +9,8 @@ import { GatewayError } from '../../core/errors.ts'
 import { heapShare } from '../../core/heap-share.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { countTokens } from './count-tokens.ts'
+import { answerCache } from './dispatch/answer-cache.ts'
 import { askError } from './dispatch/dispatch.ts'
-import { answerCache } from './dispatch/shared-answers.ts'
 import { forward } from './forward.ts'
 import {
   type Answered,

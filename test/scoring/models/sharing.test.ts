@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { AskName, Asks } from '../../../src/contract/index.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { answerCache } from '../../../src/scoring/models/dispatch/shared-answers.ts'
+import { answerCache } from '../../../src/scoring/models/dispatch/answer-cache.ts'
 import type { AskRequest } from '../../../src/scoring/models/interface/ask.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { configOf, failureOf, judge, question, until } from '../../support/models.ts'

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
+import type { QuestionTimes } from '../../../core/stalls/request-times.ts'
 
 const listeners = new WeakMap<AbortSignal, Set<() => void>>()
 
@@ -61,6 +62,59 @@ export class CancelToken {
     if (this.aborted) return
     this.aborted = true
     runAll(this.#listeners)
+  }
+}
+
+/** Work that several callers wait for. It is cancelled when the last of them has left. */
+export class SingleFlight<T> {
+  readonly stop = new CancelToken()
+  /** What it waits for; undefined if its first caller did not ask. */
+  readonly times: QuestionTimes | undefined
+  readonly #work: Promise<T>
+  #callers = 0
+
+  /** `over` is called when the work has succeeded or failed. */
+  constructor(work: (stop: CancelToken) => Promise<T>, over: () => void, times?: QuestionTimes) {
+    this.times = times
+    this.#work = work(this.stop)
+    this.#work.then(over, over)
+  }
+
+  /** Rejects as the work does, or with `missed` at the deadline and when the caller has left. */
+  join(
+    clock: Clock,
+    deadline: number,
+    signal: AbortSignal | CancelToken,
+    missed: (why: 'deadline' | 'cancelled') => Error,
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let isOver = false
+      const over = (): boolean => {
+        if (isOver) return false
+        isOver = true
+        cancelTimer()
+        off()
+        return true
+      }
+      const leave = (why: 'deadline' | 'cancelled') => {
+        if (!over()) return
+        reject(missed(why))
+        this.#callers -= 1
+        if (this.#callers === 0) this.stop.stop()
+      }
+      this.#callers += 1
+      let off = () => {}
+      const cancelTimer = clock.after(Math.max(deadline - clock.now(), 0), () => leave('deadline'))
+      off = whenAborted(signal, () => leave('cancelled'))
+      this.#work.then(
+        (value) => {
+          if (over()) resolve(value)
+        },
+        (error) => {
+          if (over()) reject(error)
+        },
+      )
+    })
   }
 }
 

@@ -2,63 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { AskName, Asks } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { bytesOf } from '../../../core/sample/sample.ts'
-import type { QuestionTimes } from '../../../core/stalls/request-times.ts'
 import type { KeptAnswer } from '../interface/ask.ts'
-import { CancelToken, whenAborted } from '../interface/cancel-token.ts'
-import { UpstreamError } from '../transport/upstream-error.ts'
-
-/** Work that several callers wait for. It is cancelled when the last of them has left. */
-export class SingleFlight<T> {
-  readonly stop = new CancelToken()
-  /** What it waits for; undefined if its first caller did not ask. */
-  readonly times: QuestionTimes | undefined
-  readonly #work: Promise<T>
-  #callers = 0
-
-  /** `over` is called when the work has succeeded or failed. */
-  constructor(work: (stop: CancelToken) => Promise<T>, over: () => void, times?: QuestionTimes) {
-    this.times = times
-    this.#work = work(this.stop)
-    this.#work.then(over, over)
-  }
-
-  /** Rejects as the work does, with `late()` at the deadline, or with UpstreamError `cancelled` if the caller has left. */
-  join(
-    clock: Clock,
-    deadline: number,
-    signal: AbortSignal | CancelToken,
-    late: () => UpstreamError,
-  ): Promise<T> {
-    return new Promise((resolve, reject) => {
-      let isOver = false
-      const over = (): boolean => {
-        if (isOver) return false
-        isOver = true
-        cancelTimer()
-        off()
-        return true
-      }
-      const leave = (fault: UpstreamError) => {
-        if (!over()) return
-        reject(fault)
-        this.#callers -= 1
-        if (this.#callers === 0) this.stop.stop()
-      }
-      this.#callers += 1
-      let off = () => {}
-      const cancelTimer = clock.after(Math.max(deadline - clock.now(), 0), () => leave(late()))
-      off = whenAborted(signal, () => leave(new UpstreamError('cancelled', 'the client has gone')))
-      this.#work.then(
-        (value) => {
-          if (over()) resolve(value)
-        },
-        (error) => {
-          if (over()) reject(error)
-        },
-      )
-    })
-  }
-}
 
 /** Answers by question key. `bytes`: current size. */
 export interface AnswerCache {
