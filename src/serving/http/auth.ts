@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { Caller, Keys, Scope } from '../../scoring/gateway/keys.ts'
-import type { RequestMetrics } from '../telemetry/metrics/metrics.ts'
+import type { RequestMetrics } from '../telemetry/metrics/request-metrics.ts'
 import { routePattern } from './request-context.ts'
 
 declare module 'fastify' {

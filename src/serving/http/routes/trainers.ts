@@ -15,7 +15,7 @@ import {
 } from '../../../trainers/format.ts'
 import { type GroundTruthIndex, openGroundTruthIndexes } from '../../../trainers/ground-truth-index.ts'
 import { trainerFormats } from '../../../trainers/index.ts'
-import type { RequestMetrics } from '../../telemetry/metrics/metrics.ts'
+import type { RequestMetrics } from '../../telemetry/metrics/request-metrics.ts'
 import type { KeyLimits } from '../auth.ts'
 import { bodyBytesOf, digestOf, nonJsonLiteralsOf } from '../body.ts'
 import { Repeats } from '../repeats.ts'

@@ -1,4 +1,4 @@
-/** All metrics, and those of the server itself: requests, reloads, the record, monitors, listeners. */
+/** All metrics, and those of the server itself: reloads, the record, monitors, stalls, listeners. */
 
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import type { CanaryEvents } from '../../../scoring/canary/canary.ts'
@@ -13,17 +13,18 @@ import type { RecordEvents } from '../record/record.ts'
 import type { RunStalls } from '../stalls.ts'
 import { criterionMetrics } from './criterion-metrics.ts'
 import { type Exposition, openExposition } from './exposition.ts'
-import { type Instruments, overheadBuckets, secondBuckets } from './instruments.ts'
+import type { Instruments } from './instruments.ts'
 import { type QueueFigures, type QueueMetrics, queueMetrics } from './queue-metrics.ts'
 import {
   canaryMetrics,
   engineMetrics,
   exposePools,
-  exposeSandboxes,
   functionMetrics,
   modelMetrics,
-  sandboxMetrics,
-} from './scoring-metrics.ts'
+  type RequestMetrics,
+  requestMetrics,
+} from './request-metrics.ts'
+import { exposeSandboxes, sandboxMetrics } from './sandbox-metrics.ts'
 
 /**
  * Prometheus metrics, fed by events. Label values come from closed sets (rewards, steps, models, kinds). The few that
@@ -97,48 +98,6 @@ export function metricsBy(make: Instruments, sources: Sources): Omit<Metrics, 'e
     requests: requestMetrics(make),
     queue: queueMetrics(make, () => sources.queue?.() ?? null),
     listenerFailed: listenerMetrics(make),
-  }
-}
-
-/** Events of the HTTP server. */
-export interface RequestMetrics {
-  /** `route`: the pattern, never the URL. `overheadSeconds`: null if it was not measured. */
-  answered(route: string, status: number, seconds: number, overheadSeconds: number | null): void
-  /** A trainer's request that was answered with the outcomes of an earlier identical one. */
-  repeated(trainer: string): void
-  /** A request that exceeded the limits of its API key. */
-  keyRefused(key: string, why: 'in_flight' | 'samples' | 'rate'): void
-}
-
-function requestMetrics(make: Instruments): RequestMetrics {
-  const requests = make.histogram(
-    'request_duration_seconds',
-    'Duration of HTTP requests.',
-    ['route', 'status'],
-    secondBuckets,
-  )
-  const overheads = make.histogram(
-    'request_overhead_seconds',
-    'Time the gateway itself spent on a request, without waiting for models or for other answers of a group.',
-    ['route'],
-    overheadBuckets,
-  )
-  const repeats = make.counter(
-    'repeats_total',
-    'Requests of trainers that were answered with the outcomes of an earlier identical request.',
-    ['wire'],
-  )
-  const refusals = make.counter('key_refusals_total', 'Requests that exceeded the limits of their API key.', [
-    'key',
-    'why',
-  ])
-  return {
-    answered(route, status, seconds, overheadSeconds) {
-      requests(seconds, route, String(status))
-      if (overheadSeconds !== null) overheads(overheadSeconds, route)
-    },
-    repeated: (trainer) => repeats(1, trainer),
-    keyRefused: (key, why) => refusals(1, key, why),
   }
 }
 

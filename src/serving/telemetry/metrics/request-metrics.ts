@@ -1,4 +1,4 @@
-/** Metrics of scoring: the engine, reward functions, models and their instances, canaries. `metrics.ts` has the server's own. */
+/** Metrics of what a request goes through: HTTP, the engine, functions, models and their instances, canaries. `metrics.ts` has the others. */
 
 import { eachInSlices } from '../../../core/slices.ts'
 import type { CanaryEvents } from '../../../scoring/canary/canary.ts'
@@ -7,8 +7,50 @@ import type { FunctionEvents } from '../../../scoring/functions/function-host.ts
 import type { ModelEvents } from '../../../scoring/models/interface/events.ts'
 import type { ModelSnapshot } from '../../../scoring/models/models.ts'
 import type { InstanceState } from '../../../scoring/models/pool/pool-member.ts'
-import type { SandboxEvents, SandboxSnapshot } from '../../../scoring/sandboxes/sandbox.ts'
-import { type Instruments, scoreBuckets, secondBuckets } from './instruments.ts'
+import { type Instruments, overheadBuckets, scoreBuckets, secondBuckets } from './instruments.ts'
+
+/** Events of the HTTP server. */
+export interface RequestMetrics {
+  /** `route`: the pattern, never the URL. `overheadSeconds`: null if it was not measured. */
+  answered(route: string, status: number, seconds: number, overheadSeconds: number | null): void
+  /** A trainer's request that was answered with the outcomes of an earlier identical one. */
+  repeated(trainer: string): void
+  /** A request that exceeded the limits of its API key. */
+  keyRefused(key: string, why: 'in_flight' | 'samples' | 'rate'): void
+}
+
+/** Counts requests over HTTP. */
+export function requestMetrics(make: Instruments): RequestMetrics {
+  const requests = make.histogram(
+    'request_duration_seconds',
+    'Duration of HTTP requests.',
+    ['route', 'status'],
+    secondBuckets,
+  )
+  const overheads = make.histogram(
+    'request_overhead_seconds',
+    'Time the gateway itself spent on a request, without waiting for models or for other answers of a group.',
+    ['route'],
+    overheadBuckets,
+  )
+  const repeats = make.counter(
+    'repeats_total',
+    'Requests of trainers that were answered with the outcomes of an earlier identical request.',
+    ['wire'],
+  )
+  const refusals = make.counter('key_refusals_total', 'Requests that exceeded the limits of their API key.', [
+    'key',
+    'why',
+  ])
+  return {
+    answered(route, status, seconds, overheadSeconds) {
+      requests(seconds, route, String(status))
+      if (overheadSeconds !== null) overheads(overheadSeconds, route)
+    },
+    repeated: (trainer) => repeats(1, trainer),
+    keyRefused: (key, why) => refusals(1, key, why),
+  }
+}
 
 const statuses = ['scored', 'text', 'off', 'failed'] as const
 
@@ -270,74 +312,4 @@ export function canaryMetrics(make: Instruments): Required<CanaryEvents> {
     judged: ({ model, instance, reason }) => void set(model, instance, Number(reason !== null)),
     left: ({ model, instance }) => void failing.delete(keyOf(model, instance)),
   }
-}
-
-/** Counts runs of programs, and what happens to the places where they run. */
-export function sandboxMetrics(make: Instruments): SandboxEvents {
-  const runs = make.histogram(
-    'sandbox_duration_seconds',
-    'Time in which a program ran on its cases, by outcome: ok (whatever the program did) or the failure of the sandbox.',
-    ['sandbox', 'outcome'],
-    secondBuckets,
-  )
-  const waits = make.histogram(
-    'sandbox_queue_seconds',
-    'Time that programs waited for their turn. Programs that did not wait are not counted.',
-    ['sandbox'],
-    secondBuckets,
-  )
-  const restarts = make.counter(
-    'sandbox_restarts_total',
-    'Processes that ran programs, ended by themselves, and were replaced.',
-    ['sandbox', 'instance'],
-  )
-  const retries = make.counter(
-    'sandbox_retries_total',
-    'Programs that were run again after a failure that was not their own.',
-    ['sandbox', 'kind'],
-  )
-  const ejections = make.counter('sandbox_ejections_total', 'Times a server was taken out of its pool.', [
-    'sandbox',
-    'instance',
-  ])
-  const returns = make.counter('sandbox_readmissions_total', 'Times a server was returned to its pool.', [
-    'sandbox',
-    'instance',
-  ])
-  return {
-    ended: ({ sandbox, ms, outcome }) => runs(ms / 1000, sandbox, outcome),
-    queued: ({ sandbox, ms }) => waits(ms / 1000, sandbox),
-    restarted: ({ sandbox, instance }) => restarts(1, sandbox, instance),
-    retried: ({ sandbox, kind }) => retries(1, sandbox, kind),
-    ejected: ({ sandbox, instance }) => ejections(1, sandbox, instance),
-    readmitted: ({ sandbox, instance }) => returns(1, sandbox, instance),
-  }
-}
-
-/** Exposes the current state of every sandbox. */
-export function exposeSandboxes(make: Instruments, sandboxes: () => readonly SandboxSnapshot[]): void {
-  const read = (name: string, help: string, of: (sandbox: SandboxSnapshot) => number): void =>
-    make.read('gauge', name, help, ['sandbox'], () =>
-      sandboxes().map((sandbox) => ({ values: [sandbox.name], value: of(sandbox) })),
-    )
-  read('sandbox_waiting', 'Programs waiting for their turn.', ({ waiting }) => waiting)
-  read(
-    'sandbox_parked',
-    'Programs waiting because no server of their sandbox is available.',
-    ({ parked }) => parked?.questions ?? 0,
-  )
-  read(
-    'sandbox_confined',
-    '1 if programs are confined; 0 if they may do what the user of the gateway may.',
-    ({ confinement }) => Number(confinement?.isConfined ?? true),
-  )
-  for (const [name, help, of] of [
-    ['sandbox_in_flight', 'Programs that run at an instance.', 'inFlight'],
-    ['sandbox_limit', 'Maximum programs that run at an instance.', 'limit'],
-  ] as const)
-    make.read('gauge', name, help, ['sandbox', 'instance'], () =>
-      sandboxes().flatMap(({ name: sandbox, instances }) =>
-        instances.map((instance) => ({ values: [sandbox, instance.address], value: instance[of] })),
-      ),
-    )
 }
