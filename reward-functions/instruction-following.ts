@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { BadSample, defineRule, type Score } from '../src/contract/index.ts'
-import { withoutEnd } from '../src/grading/answer/shown.ts'
-import { afterThink } from '../src/grading/index.ts'
 import { follows, type Instructions, instructionsOf } from '../src/grading/instructions/following.ts'
 import { shown, Unanswerable, WrongArgument } from '../src/grading/instructions/reading.ts'
 import { openInstructAnswer } from '../src/grading/published-qa.ts'
+import { answeredText } from '../src/grading/tags.ts'
 
 const modes = ['strict', 'published'] as const
 
@@ -60,7 +59,7 @@ export default defineRule({
 /** What is checked; null: the thinking never ends. */
 function answerOf(response: string, { isOpenInstruct }: Instructions, published: boolean): string | null {
   if (!published) {
-    const answer = afterThink(withoutEnd(response))
+    const answer = answeredText(response)
     return answer === null ? null : shown(answer)
   }
   return isOpenInstruct ? openInstructAnswer(response) : response

@@ -1,7 +1,6 @@
 import { type AnswerKind, type AnswerPlace, answerPlaces, finalAnswer } from './answer/final-answer.ts'
-import { withoutEnd } from './answer/shown.ts'
 import { isBlank, trimSpace } from './characters.ts'
-import { afterThink } from './tags.ts'
+import { answeredText } from './tags.ts'
 
 export type { AnswerPlace }
 export { answerPlaces }
@@ -25,7 +24,7 @@ const textKind: AnswerKind<string> = {
 
 /** A whole text is its own answer: no words stand around it. */
 function wholeAnswer(response: string): PlacedAnswer {
-  const answer = afterThink(withoutEnd(response))
+  const answer = answeredText(response)
   if (answer === null) return { reason: 'thinking_unclosed' }
   return isBlank(answer) ? { reason: 'no_answer' } : { text: trimSpace(answer) }
 }

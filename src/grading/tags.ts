@@ -26,6 +26,21 @@ export function afterThink(text: string): string | null {
   return end < 0 ? text : text.slice(end + close.length)
 }
 
+const endToken = /^<(?:[|｜][\w▁-]{1,30}[|｜]|\/s|eos|end_of_turn|pad|im_end)>$/
+
+/** A text without the tokens with which a model ends, where the trainer keeps them: `</s>`, `<|im_end|>`. Linear. */
+function withoutEnd(text: string): string {
+  let end = text
+  for (;;) {
+    const open = end.lastIndexOf('<')
+    if (open < 0 || !endToken.test(end.slice(open, open + 40).trimEnd())) return end
+    end = end.slice(0, open).trimEnd()
+  }
+}
+
+/** What a response answers: its text after the thinking, without the tokens with which a model ends. null: as `afterThink`. */
+export const answeredText = (response: string): string | null => afterThink(withoutEnd(response))
+
 /**
  * The texts between an opening tag and the next closing tag, from left to right. A nested opening tag is
  * text.

@@ -1,5 +1,5 @@
 import { countCodePoints, trimSpace } from '../characters.ts'
-import { afterThink } from '../tags.ts'
+import { answeredText } from '../tags.ts'
 import { withoutWork } from './calculation.ts'
 import { followUp } from './follow-up.ts'
 import { isHidden } from './hidden.ts'
@@ -16,7 +16,7 @@ import {
 import { legible } from './legible.ts'
 import { type Place, type PlaceKind, placesOf } from './places.ts'
 import { isDoubtful, isReported } from './remarks.ts'
-import { firstTurn, withoutComments, withoutEnd } from './shown.ts'
+import { firstTurn, withoutComments } from './shown.ts'
 import { isWithdrawn } from './withdrawal.ts'
 import { type Another, isMocked, type Objection } from './wording.ts'
 
@@ -86,7 +86,7 @@ export function finalAnswer<V>(
   allowed: readonly AnswerPlace[],
   unmarked?: (text: string) => FinalAnswer<V>,
 ): FinalAnswer<V> {
-  const answered = afterThink(withoutEnd(response))
+  const answered = answeredText(response)
   if (answered === null) return { reason: 'thinking_unclosed' }
   if (isDisowned(response) || (answered !== response && isDisowned(answered))) return { reason: 'denied' }
   const shown = allowed.includes('whole') ? answered : firstTurn(withoutComments(answered))

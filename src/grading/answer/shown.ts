@@ -1,15 +1,3 @@
-const endToken = /^<(?:[|｜][\w▁-]{1,30}[|｜]|\/s|eos|end_of_turn|pad|im_end)>$/
-
-/** A text without the tokens with which a model ends, where the trainer keeps them: `</s>`, `<|im_end|>`. Linear. */
-export function withoutEnd(text: string): string {
-  let end = text
-  for (;;) {
-    const open = end.lastIndexOf('<')
-    if (open < 0 || !endToken.test(end.slice(open, open + 40).trimEnd())) return end
-    end = end.slice(0, open).trimEnd()
-  }
-}
-
 const answerMark = /#{4,}[ \t]*\S|\\boxed\s*\{|<\/answer>|\bfinal answer is\b/i
 const nextTurn =
   /\n[ \t]*(?:#{1,3}[ \t]*)?(?:Question|Q|Problem|Human|User|Instruction)[ \t]*\d{0,3}[ \t]*:[ \t]*\S/
