@@ -264,7 +264,7 @@ export async function probe(
     end: { signal, isOver: false, dispose() {} },
     gates: new Gates(),
     times: new RequestTimes(1, clock.now()),
-    groups: new RequestGroups([sample], clock, async () => []),
+    groups: () => new RequestGroups([sample], clock, async () => []),
     crossRequestGroups: new CrossRequestGroups(clock, async () => []),
     hold: () => () => {},
   }

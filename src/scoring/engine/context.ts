@@ -25,7 +25,8 @@ export interface StepContext {
   readonly times: RequestTimes
   /** Of a run over a group: whose waits it notes. Absent: those of the row. */
   readonly owner?: number | undefined
-  readonly groups: Groups
+  /** Made when they are first needed: most plans have no group step. */
+  groups(): Groups
   /** Groups whose members arrive in separate requests. */
   readonly crossRequestGroups: GroupWaiting
   /** Keeps functions and models open, even after the request ends, until the returned function is called. */

@@ -111,7 +111,11 @@ function scoreRows(
   return new Promise((resolve, reject) => {
     const sampleRuns = new Array<SampleRun | undefined>(rows.length)
     let failure: Failure | null = null
-    const groups = new RequestGroups(rows, parts.clock, groupTerms)
+    let found: RequestGroups | undefined
+    const groups = (): RequestGroups => {
+      found ??= new RequestGroups(rows, parts.clock, groupTerms)
+      return found
+    }
     const substituted = substitutes(plan, groups)
     const outcomes = new Array<Outcome>(rows.length)
     const began = parts.clock.now()
@@ -195,7 +199,7 @@ function scoreRows(
       return next < rows.length
     }
     const begin = () => void inSlices(beginOne)?.catch(reject)
-    const finding = plan.steps.some(isOverGroup) ? groups.find() : null
+    const finding = plan.steps.some(isOverGroup) ? groups().find() : null
     if (finding === null) begin()
     else finding.then(begin, reject)
   })

@@ -130,7 +130,7 @@ interface Substitutes {
  * The mean of the valid siblings leaves the group's baseline unchanged, so that the sample's own advantage is zero. Without a
  * valid sibling, the configured fallback is used.
  */
-export function substitutes(plan: Plan, groups: RequestGroups): Substitutes {
+export function substitutes(plan: Plan, groups: () => RequestGroups): Substitutes {
   const { onInvalid } = plan
   if (onInvalid.kind !== 'group_mean') {
     const substitute = onInvalid.kind === 'number' ? onInvalid.value : null
@@ -160,10 +160,13 @@ export function substitutes(plan: Plan, groups: RequestGroups): Substitutes {
       rewards.set(row, outcome.reward)
       return outcome
     },
-    ready: () => (isAsked ? groups.find() : null),
+    ready: () => (isAsked ? groups().find() : null),
     later(row, outcome) {
       if (outcome.valid || !row) return null
-      return { ...outcome, substitute: 'failure' in row ? onInvalid.fallback : meanOf(groups.membersOf(row)) }
+      return {
+        ...outcome,
+        substitute: 'failure' in row ? onInvalid.fallback : meanOf(groups().membersOf(row)),
+      }
     },
   }
 }

@@ -21,7 +21,8 @@ export function joinGroup(
   member: Pick<Joining, 'sample' | 'row' | 'place'>,
   done: (term: Term | null) => void,
 ): void {
-  const { groups, crossRequestGroups, clock, job, times } = context
+  const { crossRequestGroups, clock, job, times } = context
+  const groups = context.groups()
   const { sample, row } = member
   if (!groups.isNamed(sample)) {
     queueMicrotask(() => done(row && failedTerm(context, step, unnamed)))

@@ -13,7 +13,7 @@ import { Gathering, type GroupRun } from './waiting.ts'
  * each other. A row that cannot be read is in no group.
  */
 export class RequestGroups implements Groups {
-  #found: Finding | undefined
+  readonly #finding: Finding
   readonly #clock: Clock
   readonly #run: GroupRun
   readonly #rows: readonly (Sample | Unreadable)[]
@@ -21,14 +21,9 @@ export class RequestGroups implements Groups {
 
   constructor(rows: readonly (Sample | Unreadable)[], clock: Clock, run: GroupRun) {
     this.#rows = rows
+    this.#finding = new Finding(rows)
     this.#clock = clock
     this.#run = run
-  }
-
-  /** Made when it is first needed: most plans have no group step. */
-  get #finding(): Finding {
-    this.#found ??= new Finding(this.#rows)
-    return this.#found
   }
 
   /** Finds the groups of many rows in slices, before the first question about one; null if they are already found. */
