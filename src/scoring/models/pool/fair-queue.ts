@@ -61,25 +61,17 @@ export class FairQueue<W extends Waiter> {
   readonly #places = new Map<W, { readonly flow: Flow<W>; readonly at: number }>()
   /** The runs of queued requests: how many there are, and the turn of the one that came last. */
   readonly #runs = new Map<string, { requests: number; turn: number }>()
-  #questions = 0
+  /** Queued questions. */
+  size = 0
   /** The turn of whom was served last. */
   #now = 0
   #flowsBegun = 0
   #wasByDeadline = false
 
-  /** Queued questions. */
-  get size(): number {
-    return this.#questions
-  }
-
-  [Symbol.iterator](): IterableIterator<W> {
-    return this.#places.keys()
-  }
-
   add(waiter: W): void {
     const { request, load } = waiter.question
     const lane = this.#laneOf(waiter.avoid)
-    this.#questions += load.questions
+    this.size += load.questions
     const known = lane.flows.get(request)
     const flow = known ?? this.#begin(lane, request, load.tokens)
     this.#places.set(waiter, { flow, at: flow.base + flow.waiters.push(waiter) - 1 })
@@ -99,11 +91,15 @@ export class FairQueue<W extends Waiter> {
     if (isFirst && flow.left > 0) this.#next(flow, flow.turn - waiter.question.load.tokens)
   }
 
+  [Symbol.iterator](): IterableIterator<W> {
+    return this.#places.keys()
+  }
+
   clear(): void {
     this.#lanes.clear()
     this.#places.clear()
     this.#runs.clear()
-    this.#questions = 0
+    this.size = 0
   }
 
   /**
@@ -168,7 +164,7 @@ export class FairQueue<W extends Waiter> {
 
   #take(waiter: W, flow: Flow<W>, at: number): void {
     this.#places.delete(waiter)
-    this.#questions -= waiter.question.load.questions
+    this.size -= waiter.question.load.questions
     flow.waiters[at - flow.base] = undefined
     flow.left -= 1
     if (flow.left > 0) return
