@@ -11,12 +11,10 @@ import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { GatewaySettings } from '../../scoring/plan/gateway-config.ts'
 import { nativeResultText } from '../../trainers/native-result.ts'
 import { syncFolder } from './commit-log.ts'
-import { EventRate } from './event-rate.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
 import { OpenFiles } from './open-files.ts'
-import { RecentFinals } from './recent-finals.ts'
-import { Room, type Sender } from './room.ts'
-import type { ReadFinal } from './run-reader.ts'
+import { EventRate, Room, type Sender } from './room.ts'
+import { RecentFinals } from './run-reader.ts'
 import type { Pending } from './run-state.ts'
 import { type Accepted, RunStore, type StoreOptions, type Submission } from './run-store.ts'
 import { Scheduler } from './scheduler.ts'
@@ -86,7 +84,7 @@ export class RolloutQueue {
   readonly #stopping = new AbortController()
   readonly #rate: EventRate
   readonly #files = new OpenFiles()
-  readonly #recent = new RecentFinals<ReadFinal>()
+  readonly #recent = new RecentFinals()
   readonly #whenCreated = new Set<() => void>()
   readonly #removed = new Map<string, number>()
   /** Runs whose folders are being removed. */

@@ -1,6 +1,6 @@
 /** Reads a run's records again: finals and early results for readers, and what the scheduler needs of a rollout. */
+import { heapShare } from '../../core/heap-share.ts'
 import { type Place, segmentName } from './commit-log.ts'
-import type { RecentFinals } from './recent-finals.ts'
 import type { FinalHead, FinalState, OlderAttempt, PartialHead } from './records.ts'
 import type { Pending, RunState } from './run-state.ts'
 import type { SegmentFiles } from './segment-files.ts'
@@ -36,13 +36,13 @@ export interface Sent {
 interface ReaderParts {
   readonly state: RunState
   readonly files: SegmentFiles
-  readonly recent: RecentFinals<ReadFinal>
+  readonly recent: RecentFinals
 }
 
 export class RunReader {
   readonly #state: RunState
   readonly #files: SegmentFiles
-  readonly #recent: RecentFinals<ReadFinal>
+  readonly #recent: RecentFinals
   readonly #ownRecent = new Map<number, ReadFinal>()
 
   constructor({ state, files, recent }: ReaderParts) {
@@ -166,3 +166,46 @@ export class RunReader {
     }
   }
 }
+
+const mostChars = 64 * 1024 * 1024
+/** Of the heap. */
+const share = 1 / 64
+
+/** The newest finals of all runs, which readers get without reading the disk. */
+export class RecentFinals {
+  readonly #mostChars: number
+  /** The oldest first, each with those of its run. */
+  readonly #all = new Map<ReadFinal, Map<number, ReadFinal>>()
+  #chars = 0
+
+  constructor(chars = Math.min(mostChars, heapShare(share))) {
+    this.#mostChars = chars
+  }
+
+  /** Adds a final to those of its run. The oldest of all runs go when there is no room. */
+  add(own: Map<number, ReadFinal>, final: ReadFinal): void {
+    own.set(final.seq, final)
+    this.#all.set(final, own)
+    this.#chars += lengthOf(final)
+    for (const [oldest, others] of this.#all) {
+      if (this.#chars <= this.#mostChars) return
+      this.#drop(oldest, others)
+    }
+  }
+
+  /** Drops those of a run up to this number. */
+  dropUntil(own: Map<number, ReadFinal>, seq: number): void {
+    for (const final of own.values()) {
+      if (final.seq > seq) return
+      this.#drop(final, own)
+    }
+  }
+
+  #drop(final: ReadFinal, own: Map<number, ReadFinal>): void {
+    own.delete(final.seq)
+    this.#all.delete(final)
+    this.#chars -= lengthOf(final)
+  }
+}
+
+const lengthOf = ({ result }: ReadFinal): number => result?.length ?? 0

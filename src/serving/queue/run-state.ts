@@ -5,7 +5,6 @@
 import type { Place } from './commit-log.ts'
 import { type Final, FinalIndex } from './final-index.ts'
 import { GroupEnds, groupKeyOf } from './group-ends.ts'
-import { LivePartials } from './live-partials.ts'
 import type { AcceptHead, AnswerHead, FinalHead, OpenHead, PartialHead } from './records.ts'
 
 /** A rollout without its final. */
@@ -44,7 +43,7 @@ export class RunState {
   keptBytes = 0
   /** The number of the last early result; 0: there was none. */
   lastPartial = 0
-  readonly partials = new LivePartials<Pending>()
+  readonly partials = new LivePartials()
   readonly groups = new GroupEnds()
   readonly #finals = new FinalIndex()
   /** What was read before the copy of its rollout, by uid; null once all records were read. */
@@ -255,3 +254,54 @@ export class RunState {
 /** Whether a record is of this attempt of a uid, and not of one with the same number whose final has expired. */
 const isOf = ({ head }: Pending, { attempt, since }: Pick<AcceptHead, 'attempt' | 'since'>): boolean =>
   attempt === head.attempt && since === head.since
+
+/** The early results of rollouts that have no final yet, by number. Finding those behind a number is cheap, however many there are. */
+class LivePartials {
+  /** In order of their numbers; null: it counts no more. */
+  #all: (Pending | null)[] = []
+  #numbers: number[] = []
+  #gone = 0
+
+  /** `pending.partial` is set. Numbers come in order, apart from copies that are read after a start. */
+  add(pending: Pending): void {
+    const number = pending.partial?.number ?? 0
+    const at = this.#behind(number)
+    this.#all.splice(at, 0, pending)
+    this.#numbers.splice(at, 0, number)
+  }
+
+  delete({ partial }: Pending): void {
+    if (!partial) return
+    const at = this.#behind(partial.number - 1)
+    if (this.#numbers[at] !== partial.number || this.#all[at] === null) return
+    this.#all[at] = null
+    this.#gone += 1
+    if (this.#gone * 2 <= this.#all.length) return
+    const left = this.#all.filter((pending) => pending !== null)
+    this.#all = left
+    this.#numbers = left.map((pending) => pending.partial?.number ?? 0)
+    this.#gone = 0
+  }
+
+  /** At most `count`, in order. */
+  after(number: number, count: number): readonly Pending[] {
+    const found: Pending[] = []
+    for (let at = this.#behind(number); at < this.#all.length && found.length < count; at += 1) {
+      const pending = this.#all[at]
+      if (pending) found.push(pending)
+    }
+    return found
+  }
+
+  /** The place of the first number that is higher. */
+  #behind(number: number): number {
+    let from = 0
+    let to = this.#numbers.length
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if ((this.#numbers[middle] as number) > number) to = middle
+      else from = middle + 1
+    }
+    return from
+  }
+}

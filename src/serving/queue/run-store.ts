@@ -9,11 +9,9 @@ import { GatewayError } from '../../core/errors.ts'
 import { inSlices } from '../../core/slices.ts'
 import { CommitLog, type Place, segmentName } from './commit-log.ts'
 import { Compaction } from './compaction.ts'
-import { EventRate } from './event-rate.ts'
 import type { Kept } from './final-index.ts'
 import { groupKeyOf } from './group-ends.ts'
 import type { OpenFiles } from './open-files.ts'
-import { RecentFinals } from './recent-finals.ts'
 import {
   type AcceptHead,
   type AnswerHead,
@@ -25,7 +23,8 @@ import {
 import { type Recovered, recoverRun } from './recover.ts'
 import type { LogDamage } from './replay.ts'
 import type { Room } from './room.ts'
-import { type ReadFinal, RunReader, rewardOf, type Sent } from './run-reader.ts'
+import { EventRate } from './room.ts'
+import { RecentFinals, RunReader, rewardOf, type Sent } from './run-reader.ts'
 import { type Pending, RunState } from './run-state.ts'
 import { SegmentFiles } from './segment-files.ts'
 
@@ -44,7 +43,7 @@ export interface StoreOptions {
   /** Bounds the files that all stores hold open; absent: nobody does. */
   readonly files?: OpenFiles
   /** The newest finals of all stores; absent: the store keeps its own. */
-  readonly recent?: RecentFinals<ReadFinal>
+  readonly recent?: RecentFinals
   readonly openFile?: typeof open
   /** A record was damaged since it was written or read at the start. */
   readonly damaged?: (store: RunStore, text: string) => void

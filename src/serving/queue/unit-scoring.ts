@@ -1,13 +1,12 @@
 /** Scores a unit once, and gives its members their finals. */
+import { hash } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure, FailureKind, Outcome, Sample, Term, Unreadable } from '../../core/sample/sample.ts'
 import type { RequestTimes, Spell } from '../../core/stalls/request-times.ts'
-import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import type { Gateway, KeptAnswer, KeptAnswers } from '../../scoring/gateway/gateway.ts'
 import { nativeResultText, nativeTermsText } from '../../trainers/native-result.ts'
 import { rowOf } from './envelope.ts'
-import { HeldBodies } from './held-bodies.ts'
-import { keptAnswers } from './kept-answers.ts'
 import { Pauses } from './pauses.ts'
 import type { Plans } from './plans.ts'
 import type { Unit } from './ready.ts'
@@ -261,3 +260,84 @@ const keepPartial =
     const pending = members[row] as Pending
     if (pending.head.partial) void store.keepPartial(pending, nativeTermsText(terms))
   }
+
+/** Bytes of accepted rollouts that are kept in memory in addition to the disk. */
+const mostHeld = 64 * 1024 * 1024
+
+/** What trainers sent a moment ago, so that it is not read from the disk again. */
+class HeldBodies {
+  readonly #bodies = new Map<Pending, Buffer>()
+  #bytes = 0
+
+  /** Does nothing if there is no room. */
+  add(pending: Pending, body: Buffer): void {
+    if (this.#bytes + body.length > mostHeld) return
+    // A copy: a batch of lines must not stay in memory for one of them.
+    this.#bodies.set(pending, Buffer.from(body))
+    this.#bytes += body.length
+  }
+
+  get(pending: Pending): Buffer | undefined {
+    return this.#bodies.get(pending)
+  }
+
+  delete(pending: Pending): void {
+    const body = this.#bodies.get(pending)
+    if (!body) return
+    this.#bodies.delete(pending)
+    this.#bytes -= body.length
+  }
+}
+
+/**
+ * The judges' answers of rollouts that are scored together. New ones go to disk with the next commit, so that a restart asks only
+ * for what was under way. `reused` is called for each answer that need not be asked for again.
+ */
+async function keptAnswers(
+  store: RunStore,
+  members: readonly Pending[],
+  reused: () => void,
+): Promise<KeptAnswers> {
+  const known = new Map<string, string>()
+  for (const pending of members)
+    if (pending.answers.size > 0)
+      for (const [key, answer] of await store.reader.answersOf(pending)) known.set(key, answer)
+  // Two steps may ask the same question: each has its own answer.
+  const taken = new Map<string, number>()
+  const added = new Map<string, number>()
+  return {
+    get(question) {
+      if (known.size === 0) return undefined
+      const key = keyOf(question)
+      const at = taken.get(key) ?? 0
+      const kept = known.get(`${key} ${at}`)
+      if (kept === undefined) return undefined
+      taken.set(key, at + 1)
+      reused()
+      return JSON.parse(kept) as KeptAnswer
+    },
+    add(question, { answer, instance, prompt, completion }) {
+      const owner = members.find(({ isOver }) => !isOver)
+      const text = owner ? exactJson({ answer, instance, prompt, completion }) : null
+      if (!owner || text === null) return
+      const key = keyOf(question)
+      let at = added.get(key) ?? 0
+      while (known.has(`${key} ${at}`)) at += 1
+      added.set(key, at + 1)
+      void store.keepAnswer(owner, `${key} ${at}`, text)
+    },
+  }
+}
+
+/** The key of a question holds its sampling settings in full. */
+const keyOf = (question: string): string => hash('sha256', question, 'base64').slice(0, 32)
+
+/** The JSON of an answer; null if JSON would change it. */
+function exactJson(value: KeptAnswer): string | null {
+  let isExact = true
+  const text = JSON.stringify(value, (_key, one) => {
+    if ((typeof one === 'number' && !Number.isFinite(one)) || ArrayBuffer.isView(one)) isExact = false
+    return one
+  })
+  return isExact ? text : null
+}

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { boundFinals } from '../../../src/serving/queue/kept-finals.ts'
 import type { RunStore } from '../../../src/serving/queue/run-store.ts'
+import { boundFinals } from '../../../src/serving/queue/upkeep.ts'
 import { judging, movedClock, rule, worldOf } from '../../support/queue-world.ts'
 import { allFinals, finish, newFolder, opened, submission } from '../../support/run-store.ts'
 
