@@ -23,7 +23,6 @@ import {
 } from './case-result.ts'
 import { sameValues } from './compare.ts'
 import { Excerpts } from './excerpts.ts'
-import { broken, endedEarly, withoutLanguage } from './failures.ts'
 import { checkLanguages, checkLevel, confinementText, worseThan } from './greeting.ts'
 import type {
   Confinement,
@@ -33,6 +32,7 @@ import type {
   SandboxEvents,
   SandboxSnapshot,
 } from './sandbox.ts'
+import { broken, endedEarly, withoutLanguage } from './sandbox.ts'
 import type { LocalConfig } from './sandbox-config.ts'
 import { type CoreUser, SharedCores } from './shared-cores.ts'
 import { type Greeting, Zygote, ZygoteGone } from './zygote.ts'

@@ -10,7 +10,6 @@ import { EndpointRegistry, type MemberOwner } from '../models/pool/endpoint-regi
 import { InstancePool } from '../models/pool/pool.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
 import { NoExpectedValue } from './case-result.ts'
-import { endedEarly, withoutLanguage } from './failures.ts'
 import type {
   Confinement,
   ProgramOutcome,
@@ -19,6 +18,7 @@ import type {
   SandboxEvents,
   SandboxSnapshot,
 } from './sandbox.ts'
+import { endedEarly, withoutLanguage } from './sandbox.ts'
 import type { ServersConfig } from './sandbox-config.ts'
 import { sandboxFusion } from './sandbox-fusion.ts'
 import { ownServers, type SandboxBackend, type SandboxQuestion } from './sandbox-server.ts'
