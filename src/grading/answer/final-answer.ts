@@ -2,7 +2,6 @@ import { countCodePoints, trimSpace } from '../characters.ts'
 import { answeredText } from '../tags.ts'
 import { withoutWork } from './calculation.ts'
 import { followUp } from './follow-up.ts'
-import { isHidden } from './hidden.ts'
 import { hasForeignWords } from './known-words.ts'
 import {
   disownsNext,
@@ -16,7 +15,7 @@ import {
 import { legible } from './legible.ts'
 import { type Place, type PlaceKind, placesOf } from './places.ts'
 import { isDoubtful, isReported } from './remarks.ts'
-import { firstTurn, withoutComments } from './shown.ts'
+import { firstTurn, isHidden, withoutComments } from './shown.ts'
 import { isWithdrawn } from './withdrawal.ts'
 import { type Another, isMocked, type Objection } from './wording.ts'
 

@@ -1,5 +1,5 @@
 import { objectionAround } from '../answer/final-answer.ts'
-import { isHidden } from '../answer/hidden.ts'
+import { isHidden } from '../answer/shown.ts'
 import { asciiDigits, maxIntegerDigits, trimSpace, whiteSpace } from '../characters.ts'
 
 /**

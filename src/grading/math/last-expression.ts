@@ -1,6 +1,6 @@
 import { followUp } from '../answer/follow-up.ts'
-import { isHidden } from '../answer/hidden.ts'
 import { isDisguised, leadIn } from '../answer/lead-in.ts'
+import { isHidden } from '../answer/shown.ts'
 import { negated } from '../answer/unmarked-number.ts'
 import { isWithdrawn } from '../answer/withdrawal.ts'
 import { differ, isSpoiled } from './around.ts'

@@ -7,13 +7,12 @@ import { equalAnswers } from './compare.ts'
 import type { Comparison, Decision } from './decision.ts'
 import { constantValue } from './evaluate.ts'
 import { children, type Expression, namesIn } from './expression.ts'
-import { isOtherMoney, namesMoney } from './money.ts'
 import { stated } from './own-value.ts'
 import { approximation, isName, plainForm } from './plain-form.ts'
 import { readAnswer } from './read-answer.ts'
 import { finalStatement, type Statement, statementOf, type Unstated } from './statement.ts'
 import { repaired } from './tokens.ts'
-import { numberInWords } from './units.ts'
+import { isOtherMoney, namesMoney, numberInWords } from './units.ts'
 
 const style =
   /\\(?:text|mathrm|mbox|textbf|textrm|textsf|texttt|textup|emph|textnormal|textit|mathbf|mathit|mathsf|boldsymbol|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s]|~(?!~)/g

@@ -1,5 +1,6 @@
 /** What a row's rubric is made of. */
 
+import { hash } from 'node:crypto'
 import type { Json } from '../../core/sample/sample.ts'
 import type { RarCategory } from './sums.ts'
 
@@ -63,3 +64,27 @@ export const isFields = (value: Json | undefined): value is Fields =>
 /** An own field that is neither absent nor null: columns of a table are null where a row has none. */
 export const fieldOf = (fields: Fields, name: string): Json | undefined =>
   Object.hasOwn(fields, name) ? (fields[name] ?? undefined) : undefined
+
+/** What others may know of a criterion. Its text and its name are the row's words, which reach neither failures nor metrics. */
+interface Tagged {
+  readonly tags?: readonly string[]
+}
+
+/** The first of the config's tags that a criterion has. */
+const tagOf = ({ tags = [] }: Tagged, known: readonly string[]): string | undefined =>
+  known.find((one) => tags.includes(one))
+
+/** How a failure names a criterion: by its place from 1, and by its tag. */
+export function criterionLabel(criterion: Tagged, at: number, known: readonly string[]): string {
+  const tag = tagOf(criterion, known)
+  return `criterion ${at + 1}${tag === undefined ? '' : ` (${tag})`}`
+}
+
+/** Some two of 10,000 texts share so many hexadecimal digits with a probability of 2e-7. */
+const keyDigits = 12
+
+/** How metrics name a criterion, the same in all rows that have it: by its tag, else by the beginning of its text's SHA-256. */
+export const criterionKey = (
+  criterion: Tagged & { readonly text: string },
+  known: readonly string[],
+): string => tagOf(criterion, known) ?? `sha256:${hash('sha256', criterion.text).slice(0, keyDigits)}`
