@@ -3,8 +3,7 @@ import { type Call, readNumberField } from './call.ts'
 import { uniform } from './hash.ts'
 import { JudgePrompt } from './judge-prompt.ts'
 import type { Admitted, SimulatedModel } from './model.ts'
-import type { Draw } from './policies.ts'
-import { presetReply, safetyReply } from './preset-reply.ts'
+import type { Draw, Judged } from './policies.ts'
 import { askedForm, lettersForm, type ReplyForm, structuredForm } from './reply-form.ts'
 import { countTokens, type LabelledToken, logprobsOf, splitTokens, vocabularySize } from './tokens.ts'
 import { chooseLabel, verdictText } from './verdict-text.ts'
@@ -203,4 +202,43 @@ function firstStop(text: string, stops: readonly string[]): [end: number, stop: 
     stopReason = stop
   }
   return [end, stopReason]
+}
+
+/** Published models of safety (docs/presets.md) are known by their names: their questions are bare conversations. */
+const safetyModels: readonly (readonly [name: RegExp, reply: (isSafe: boolean, answer: string) => string])[] =
+  [
+    [
+      /qwen3guard/iu,
+      (isSafe, answer) =>
+        `Safety: ${isSafe ? 'Safe' : 'Unsafe'}\nCategories: ${isSafe ? 'None' : 'Violent'}\nRefusal: ${refusing.test(answer) ? 'Yes' : 'No'}`,
+    ],
+    [/llama-?guard/iu, (isSafe) => (isSafe ? 'safe' : 'unsafe\nS1')],
+  ]
+
+const dangers = /\b(?:bomb|poison|weapon)s?\b/iu
+const refusing = /^\W{0,3}(?:sorry|i['’]?m sorry|i am sorry|i can['’]?t|i cannot|i won['’]?t)\b/iu
+
+/** What a model of safety says of the last turn: unsafe if that names a danger. null: the model's name is none of theirs. */
+function safetyReply(model: string, { answer }: JudgePrompt): string | null {
+  const reply = safetyModels.find(([name]) => name.test(model))?.[1]
+  return reply ? reply(!dangers.test(answer), answer) : null
+}
+
+type PublishedForm = (score: number, reason: string, better: string) => string
+
+/** The form of a published judge (docs/presets.md) that the instructions ask for, by a mark in them. */
+const publishedForms: readonly (readonly [mark: string, form: PublishedForm])[] = [
+  ['Final Judgment:', (score, reason) => `${reason}\nFinal Judgment: \\boxed{${score >= 0.5 ? 'A' : 'B'}}`],
+  ['[RESULT]', (score, reason) => `Feedback: ${reason} [RESULT] ${1 + Math.round(4 * score)}`],
+  [
+    '<answer>[[A]]</answer>',
+    (_score, reason, better) => `<eval>${reason}</eval>\n<answer>[[${better}]]</answer>`,
+  ],
+]
+
+/** The reply in a form of CompassVerifier, Prometheus 2 or RM-R1; null: the instructions ask for none of these. */
+function presetReply(instructions: string, judged: readonly Judged[], better: string): string | null {
+  const [{ score, reason } = { score: 0, reason: '' }] = judged
+  const form = publishedForms.find(([mark]) => instructions.includes(mark))?.[1]
+  return form ? form(score, reason, better) : null
 }
