@@ -1,6 +1,8 @@
+import { createContext } from 'preact'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import type { ImageHandle } from '../../../scoring/models/interface/question-json.ts'
 import type { RowDetail } from '../../telemetry/live/shown-row.ts'
-import { Thumbnail } from './image.tsx'
+import { ask } from '../live/session.ts'
 import { Kept, Text } from './text.tsx'
 
 type ShownTurn = NonNullable<RowDetail['sample']['turns']>[number]
@@ -177,4 +179,50 @@ function isPart(value: unknown): value is ShownPart {
     (sha256 === null || typeof sha256 === 'string') &&
     (type === null || typeof type === 'string')
   )
+}
+
+/** The hashes of the images of a sample whose bytes the gateway keeps. */
+export const KeptImages = createContext<readonly string[]>([])
+
+/** The longer side of a thumbnail, in CSS pixels. */
+const longestSide = 320
+
+/**
+ * An image of the sample that is shown, scaled down; nothing if its bytes are not kept. It is drawn on a canvas: the page's
+ * content security policy loads no image, and a request with the tab's key fetches the bytes from the gateway.
+ */
+function Thumbnail({ sha256 }: { readonly sha256: string }) {
+  const isKept = useContext(KeptImages).includes(sha256)
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const [size, tell] = useState<{ readonly width: number; readonly height: number } | null>(null)
+  const [trouble, say] = useState('')
+  useEffect(() => {
+    if (!isKept) return
+    const ending = new AbortController()
+    drawImage(`api/images/${sha256}`, canvas.current, ending.signal).then(tell, () => {
+      if (!ending.signal.aborted) say('This image cannot be shown.')
+    })
+    return () => ending.abort()
+  }, [isKept, sha256])
+  if (!isKept) return null
+  if (trouble !== '') return <p>{trouble}</p>
+  const what = size ? `Image, ${size.width} by ${size.height} pixels` : 'Image, loading'
+  return <canvas ref={canvas} class="thumbnail" role="img" aria-label={what} width={1} height={1} />
+}
+
+/** Returns the size of the whole image. */
+async function drawImage(path: string, canvas: HTMLCanvasElement | null, signal: AbortSignal) {
+  const image = await createImageBitmap(await (await ask(path, { signal })).blob())
+  const { width, height } = image
+  const context = canvas?.getContext('2d')
+  if (canvas && context && !signal.aborted) {
+    const scale = Math.min(1, longestSide / Math.max(width, height))
+    const density = Math.min(1 / scale, globalThis.devicePixelRatio)
+    canvas.width = Math.max(1, Math.round(width * scale * density))
+    canvas.height = Math.max(1, Math.round(height * scale * density))
+    canvas.style.width = `${canvas.width / density}px`
+    context.drawImage(image, 0, 0, canvas.width, canvas.height)
+  }
+  image.close()
+  return { width, height }
 }

@@ -1,7 +1,6 @@
 import type { ShownRun } from '../../http/inspector/messages.ts'
 import { clockTime, counted } from '../format.ts'
-import { figureAdvice } from '../live/advice.ts'
-import { alertsOf, boundsOf, keyOf, nameOf, shownFigure, wordsOf } from '../live/alerts.ts'
+import { alertsOf, boundsOf, figureAdvice, keyOf, nameOf, shownFigure, wordsOf } from '../live/alerts.ts'
 import { useLive } from '../live/store.ts'
 import { Scroll, TableHead } from '../parts/table.tsx'
 import { Text, visibleText } from '../parts/text.tsx'

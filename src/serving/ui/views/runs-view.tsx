@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import type { PoolStatus, QueueOverview, ShownRun, ShownStalls } from '../../http/inspector/messages.ts'
 import { bytes, count, counted, duration, fixed, percent } from '../format.ts'
-import { useQueue } from '../live/queue.ts'
+import { askJson, Refused } from '../live/session.ts'
 import { useLive } from '../live/store.ts'
 import { causes, Stalls } from '../parts/stalls.tsx'
 import { Scroll, TableHead } from '../parts/table.tsx'
@@ -216,4 +217,39 @@ function Groups({ of }: { readonly of: QueuedRun['groups'] }) {
       </Scroll>
     </details>
   )
+}
+
+const everyMs = 2000
+
+/** The queue of submitted rollouts; `off`: the gateway has none. */
+type KnownQueue =
+  | { readonly state: 'unknown' | 'off' }
+  | { readonly state: 'refused'; readonly trouble: string }
+  | { readonly state: 'on'; readonly overview: QueueOverview }
+
+/** Asks for the queue every two seconds while the component is shown and the tab is visible. */
+function useQueue(hasQueue: boolean): KnownQueue {
+  const [queue, tell] = useState<KnownQueue>({ state: 'unknown' })
+  useEffect(() => {
+    if (!hasQueue) return
+    const ending = new AbortController()
+    const { signal } = ending
+    const look = async (): Promise<void> => {
+      for (;;) {
+        if (!document.hidden)
+          await askJson<QueueOverview>('../v1/queue', { signal }).then(
+            (overview) => tell({ state: 'on', overview }),
+            (error: unknown) => {
+              if (!(error instanceof Refused)) return
+              tell(error.status === 404 ? { state: 'off' } : { state: 'refused', trouble: error.message })
+            },
+          )
+        await new Promise((resolve) => setTimeout(resolve, everyMs))
+        if (signal.aborted) return
+      }
+    }
+    void look()
+    return () => ending.abort()
+  }, [hasQueue])
+  return hasQueue ? queue : { state: 'off' }
 }
