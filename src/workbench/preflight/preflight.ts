@@ -15,8 +15,16 @@ import { ContentCheck } from './contents.ts'
 import { type Finding, Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 import { QuestionCheck, type ShownQuestion } from './questions.ts'
-import { ColumnCheck, checkLeaks, checkTexts, DuplicateCheck, type Item, turnsOf } from './row-checks.ts'
-import { RubricCheck, readsRubrics } from './rubrics.ts'
+import {
+  ColumnCheck,
+  checkLeaks,
+  checkTexts,
+  DuplicateCheck,
+  type Item,
+  RubricCheck,
+  readsRubrics,
+  turnsOf,
+} from './row-checks.ts'
 import { type Probe, probe, type Sampled } from './signal-probe.ts'
 import { type Level, TruthCheck } from './truths.ts'
 
