@@ -1,9 +1,9 @@
 import gsm8kBoxed from '../../reward-functions/gsm8k-boxed.ts'
 import progressive from '../../reward-functions/gsm8k-progressive.ts'
 import { firstHashNumber, firstStatedNumber, lastLooseNumber } from '../../src/grading/index.ts'
-import { publishedSummary, readPublishedLog } from '../../src/workbench/analysis/published-log.ts'
 import type { RunMetrics, Series } from '../../src/workbench/analysis/training-log.ts'
 import { movingAverage, rewardAndAccuracy } from '../../src/workbench/analysis/training-summary.ts'
+import { publishedSummary, readPublishedLog } from '../support/published-log.ts'
 import { reward } from './reward.ts'
 import type { Adapter, Vector } from './vector.ts'
 

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { fixed, percent } from '../../../src/workbench/analysis/decimals.ts'
 import { graphArenaOrders, leaderboard } from '../../../src/workbench/analysis/leaderboard.ts'
-import { publishedSummary, readPublishedLog } from '../../../src/workbench/analysis/published-log.ts'
 import { groupSignal, highValueRows } from '../../../src/workbench/analysis/signal.ts'
 import {
   metricsOfRun,
@@ -13,6 +12,7 @@ import {
   rewardAndAccuracy,
   trainingSummary,
 } from '../../../src/workbench/analysis/training-summary.ts'
+import { publishedSummary, readPublishedLog } from '../../support/published-log.ts'
 
 t.test('a group has a training signal only if its answers differ', async (t) => {
   t.strictSame(groupSignal([1, 0, 0, 1]), { mean: 0.5, variance: 0.25, entropy: 1 })

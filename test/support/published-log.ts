@@ -1,5 +1,5 @@
-import { metricNames, type RunMetrics } from './training-log.ts'
-import { trainingSummary } from './training-summary.ts'
+import { metricNames, type RunMetrics } from '../../src/workbench/analysis/training-log.ts'
+import { trainingSummary } from '../../src/workbench/analysis/training-summary.ts'
 
 const number = /^(?:\d+\.?\d*|\.\d+)$/
 
