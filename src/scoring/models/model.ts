@@ -167,7 +167,7 @@ export class Model {
   /** Since when questions are parked, on the clock. They may have left since. */
   get #parkedSince(): number | null {
     const { dispatcher, lease } = this.parts
-    return dispatcher.pool.liveness.parkedSince ?? lease?.parkedSince ?? null
+    return dispatcher.pool.liveness.parkedSince ?? lease.parkedSince
   }
 
   #start(
