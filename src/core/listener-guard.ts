@@ -3,6 +3,7 @@
  * process nor cost a sample its outcome. So every call goes through a guard.
  */
 import type { Clock } from './clock.ts'
+import { errorPlace } from './error-place.ts'
 
 /** Events about failing listeners. */
 interface ListenerEvents {
@@ -94,7 +95,7 @@ export class ListenerGuard {
       const { failures } = known
       known.toldAt = now
       known.failures = 0
-      this.#events.told?.({ listener, fault: faultOf(error), failures })
+      this.#events.told?.({ listener, fault: errorPlace(error), failures })
     } catch {
       // The listener for failures failed too. There is nobody left to report to.
     }
@@ -105,20 +106,6 @@ function isThenable(given: unknown): given is PromiseLike<unknown> {
   return (
     typeof given === 'object' && given !== null && typeof (given as { then?: unknown }).then === 'function'
   )
-}
-
-/** An error's name and where it was thrown, without its message, which may quote a sample. */
-function faultOf(error: unknown): string {
-  if (!(error instanceof Error)) return `threw a value of type ${typeof error}`
-  const name = /^[A-Za-z]{1,60}$/.test(error.name) ? error.name : 'Error'
-  const { message, stack } = error
-  // The stack starts with the message, which may itself look like a place.
-  const frames = typeof stack === 'string' ? stack.indexOf(message) + message.length : -1
-  if (typeof stack !== 'string' || frames < message.length) return `threw ${name}`
-  const place = /^ {4}at .{0,500}?([\w.-]{1,100}:\d{1,9}:\d{1,9})\)?$/m.exec(
-    stack.slice(frames, frames + 5000),
-  )
-  return place ? `threw ${name} at ${place[1]}` : `threw ${name}`
 }
 
 /**

@@ -19,6 +19,7 @@ export default defineRule({
     if (sample.response === 'hang') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
     if (sample.response === 'exit') process.exit(3)
     if (sample.response === 'throw') throw new TypeError('secret ' + sample.response)
+    if (sample.response.startsWith('place')) throw new TypeError(sample.response)
     if (sample.response === 'spent') throw new RuleTimeout('secret ' + sample.response)
     if (sample.response === 'unfit') throw new BadSample('extra_info.length is missing')
     if (sample.response === 'change') (sample as { response: string }).response = 'x'

@@ -81,6 +81,10 @@ t.test('functions of a folder without node_modules, outside the project', async 
     t.match(failure, /^rule_error: score threw TypeError at behave\.ts:\d+:\d+$/)
     t.notMatch(failure, /secret/)
     t.ok(failures.some(({ error }) => error?.includes('secret')))
+    const placed = failureOf(
+      await score(host, behave, 'place\n    at /secret.ts:1:1\n    at x (/secret.ts:2:2)'),
+    )
+    t.match(placed, /^rule_error: score threw TypeError at behave\.ts:\d+:\d+$/, 'nor a line like a place')
     t.match(
       failureOf(await score(host, behave, 'change')),
       /^rule_error: score threw TypeError/,

@@ -8,19 +8,6 @@ export function errorText(error: unknown): string {
   }
 }
 
-/** The exception's name and place only, because its message may quote the sample. */
-export function errorPlace(error: unknown): string {
-  try {
-    if (!(error instanceof Error)) return 'threw a value that is no Error'
-    const frames = (error.stack ?? '').slice(0, 20_000).replace(/^.*\bnode:.*$/gm, '')
-    const place = /\/([^/\s()]{1,200}:\d+:\d+)\)?$/m.exec(frames)?.[1]
-    const name = /^[A-Za-z]{1,60}$/.test(error.name) ? error.name : 'Error'
-    return place === undefined ? `threw ${name}` : `threw ${name} at ${place}`
-  } catch {
-    return 'threw a value that has no text'
-  }
-}
-
 /** Why a file did not load: the exception, and the first stack frame outside Node, packages and this package's own code. */
 export function loadErrorText(error: unknown): string {
   if (!(error instanceof Error)) return errorText(error)

@@ -1,12 +1,12 @@
 /** Entry of a process that runs users' functions. It captures all built-ins it needs before it loads their code. */
 import { writeSync } from 'node:fs'
 import { Socket } from 'node:net'
+import { errorPlace } from '../../../core/error-place.ts'
 import { type ChunkMessage, unpackChunk } from '../chunk-message.ts'
 import type { FunctionSource } from '../discover.ts'
 import { FrameReader, frame } from '../frames.ts'
 import { type EncodedResult, encodeResult } from '../node-messages.ts'
 import { stageBytes } from '../progress.ts'
-import { errorPlace } from './error-text.ts'
 import { loader } from './load.ts'
 import { chunkRunner } from './run-chunk.ts'
 

@@ -11,6 +11,7 @@ import {
 } from '../../../contract/index.ts'
 import { QuestionError } from '../../../contract/prompt.ts'
 import { shownSample } from '../../../contract/rollout.ts'
+import { errorPlace } from '../../../core/error-place.ts'
 import type { Json, Score } from '../../../core/sample/sample.ts'
 import { type JsonValue, readJson } from '../../../grading/json/json.ts'
 import type { CallResult, CallRow } from '../function-host.ts'
@@ -24,7 +25,7 @@ import {
   isPlain,
   type VerdictLimits,
 } from './check-results.ts'
-import { errorPlace, errorText } from './error-text.ts'
+import { errorText } from './error-text.ts'
 import type { Loaded } from './load.ts'
 import { noCall, questionsAnswer } from './run-questions.ts'
 import { problemsOf } from './schema-problems.ts'
