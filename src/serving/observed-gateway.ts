@@ -4,7 +4,7 @@ import { type EngineEvents, engineEventNames } from '../scoring/engine/events.ts
 import { type Gateway, type GatewayOptions, openGateway, warningGuard } from '../scoring/gateway/gateway.ts'
 import { gatewayRooms } from '../scoring/gateway/runtime.ts'
 import type { Sampling } from '../scoring/models/interface/ask.ts'
-import { rewardRange } from '../scoring/plan/fold.ts'
+import { declaredRange } from '../scoring/plan/fold.ts'
 import type { GatewaySettings } from '../scoring/plan/gateway-config.ts'
 import { type MonitorEvents, Monitors, type WatchedRun } from './telemetry/monitors/monitors.ts'
 import { openRecord, type RecordEvents, type RecordParts } from './telemetry/record/record.ts'
@@ -41,9 +41,9 @@ export async function openObservedGateway(options: ObservedOptions): Promise<Obs
   const clock = options.clock ?? systemClock
   const guard = options.guard ?? warningGuard(clock)
   const { record, monitors: alarms, ...events } = guardedEvents(guard, options.events ?? {}, observedRooms)
-  const monitors = new Monitors({ clock, guard, rangeOf: rewardRange, ...(alarms && { events: alarms }) })
+  const monitors = new Monitors({ clock, guard, rangeOf: declaredRange, ...(alarms && { events: alarms }) })
   const stalls = new Stalls(clock)
-  const parts = { clock, guard, ...(record && { events: record }) }
+  const parts = { clock, guard, rangeOf: declaredRange, ...(record && { events: record }) }
   const gateway = await openGateway({
     ...options,
     clock,

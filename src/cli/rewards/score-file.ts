@@ -4,6 +4,7 @@ import { jsonLine } from '../../core/json/text.ts'
 import { packageVersion } from '../../core/package-version.ts'
 import type { Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import { declaredRange } from '../../scoring/plan/fold.ts'
 import { type NativeResult, writeNativeResult } from '../../trainers/native-result.ts'
 import { batchesOf, groupOf, inOrder } from '../../workbench/dataset/batches.ts'
 import { checkReadable } from '../../workbench/dataset/files.ts'
@@ -193,8 +194,9 @@ async function linesOf(
   const { outcomes } = await gateway.score({ reward, rows: again.map(({ row }) => row), signal })
   signal.throwIfAborted()
   const fresh = new Map<Item, Outcome>(again.map((item, at) => [item, outcomes[at] as Outcome]))
+  const plan = gateway.reward(reward)
   const config = keep !== 'none' && {
-    config: { reward, version: gateway.reward(reward).version, gateway: packageVersion },
+    config: { reward, version: plan.version, gateway: packageVersion, range: declaredRange(plan) },
   }
   progress.add(items.length, outcomes.filter(({ valid }) => !valid).length)
   return items

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Range } from '../../contract/index.ts'
+import { memoizeByObject } from '../../core/memoize.ts'
 import type { Term } from '../../core/sample/sample.ts'
 import type { Plan, PlanStep } from './plan.ts'
 import type { weightSchedule } from './reward-config.ts'
@@ -80,6 +81,12 @@ export function rewardRange(plan: Folding): Range | null {
   const ranges = [...named, unnamed].filter((range) => range !== null)
   return ranges.length === 0 ? null : hull(ranges.flat())
 }
+
+/** The range that rewards are scaled by: `rewardRange` if it has two finite ends that differ, otherwise null. */
+export const declaredRange = memoizeByObject((plan: Folding): Range | null => {
+  const range = rewardRange(plan)
+  return range?.every(Number.isFinite) && range[1] > range[0] ? range : null
+})
 
 const isLiteral = (pattern: string): boolean => !pattern.includes('*') && !pattern.startsWith('!')
 

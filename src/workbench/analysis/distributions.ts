@@ -109,7 +109,7 @@ export interface StepFigures {
   readonly valid: number
   readonly accuracy: number | null
   readonly mean: number | null
-  /** The mean population variance within groups, on a scale where the file's range is 1. */
+  /** The mean population variance within groups, on a scale where the reward's range is 1. */
   readonly within: number | null
 }
 

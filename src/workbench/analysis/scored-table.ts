@@ -30,6 +30,9 @@ const status = `coalesce(sample->>'status', CASE sample->>'finish_reason' WHEN '
 
 const countOf = (name: string) => `TRY_CAST(sample->'counts'->>'${name}' AS BIGINT)`
 
+/** An end of the reward's declared range. null if the row does not say it. */
+const rangeEnd = (at: 0 | 1) => `TRY_CAST(config->>'$.range[${at}]' AS DOUBLE)`
+
 /** Identifies a prompt if no group is named. null if there is no prompt. */
 const promptKey = `CASE json_type(sample->'prompt') WHEN 'OBJECT'
     THEN CASE WHEN (sample->'prompt'->>'chars')::BIGINT > 0 THEN sample->'prompt'->>'sha256' END
@@ -37,7 +40,8 @@ const promptKey = `CASE json_type(sample->'prompt') WHEN 'OBJECT'
 
 /**
  * Creates the tables `scored` (a row for each sample), `term` (a row for each scored term), `waited` (a row for each sample
- * whose record tells its times, in milliseconds since the epoch) and `origin` (a row for each file) from scored files or records of the gateway. `place` counts from 0, and `solved` is a reward of at least `solvedAt`.
+ * whose record tells its times, in milliseconds since the epoch) and `origin` (a row for each file) from scored files or records of the gateway. `place` counts from 0, and `solved` is a reward of at least
+ * `solvedAt`, and `low` and `high` are the reward's declared range.
  * With `keepTexts`, `scored` has the prompt and the first 4000 characters of the response. Throws
  * RG_INPUT_INVALID with the file's name.
  */
@@ -50,7 +54,7 @@ export async function loadScored(
   await connection.run(`CREATE TABLE scored (
     file INTEGER, place BIGINT, id VARCHAR, reward DOUBLE, valid BOOLEAN, kind VARCHAR, source VARCHAR, grp VARCHAR,
     length BIGINT, step BIGINT, solved BOOLEAN, status VARCHAR, turns BIGINT, calls BIGINT, malformed BIGINT, question VARCHAR,
-    prompt VARCHAR, truth VARCHAR, response VARCHAR)`)
+    prompt VARCHAR, truth VARCHAR, response VARCHAR, low DOUBLE, high DOUBLE)`)
   await connection.run(
     'CREATE TABLE term (file INTEGER, place BIGINT, position INTEGER, name VARCHAR, status VARCHAR, score DOUBLE, asked BOOLEAN)',
   )
@@ -98,7 +102,8 @@ async function loadFile(
     `INSERT INTO scored SELECT $1, place, coalesce(sample->>'id', id), reward, valid, failure->>'kind',
       coalesce(sample->>'data_source', ''), coalesce(sample->>'group_id', sample->>'group', ${promptKey}),
       coalesce((sample->>'response_length')::BIGINT, (sample->'response'->>'chars')::BIGINT, length(sample->>'response')), training_step,
-      reward >= $2, ${status}, ${['turns', 'tool_calls', 'malformed_calls'].map(countOf).join(', ')}, left(${question}, 150), ${keepTexts ? texts : 'NULL, NULL, NULL'}
+      reward >= $2, ${status}, ${['turns', 'tool_calls', 'malformed_calls'].map(countOf).join(', ')}, left(${question}, 150), ${keepTexts ? texts : 'NULL, NULL, NULL'},
+      ${rangeEnd(0)}, ${rangeEnd(1)}
     FROM raw`,
     [file, solvedAt],
   )

@@ -23,7 +23,7 @@ export interface SourceFigures {
 interface GroupFigures {
   readonly count: number
   /**
-   * The mean variance within groups, on a scale where the file's range is 1, and the mean entropy (bits) of
+   * The mean variance within groups, on a scale where the reward's range is 1, and the mean entropy (bits) of
    * their means.
    */
   readonly variance: number
@@ -50,7 +50,7 @@ export async function sourceFigures(
   const groups = await rowsOf(
     connection,
     `SELECT file, source, n::DOUBLE AS n, c::DOUBLE AS c, count(*)::DOUBLE AS count, avg(variance) AS variance,
-      avg(entropy) AS entropy, avg((spread = 0)::INT) AS saturated,
+      avg(entropy) AS entropy, avg((spread < 1e-9)::INT) AS saturated,
       count_if(variance >= ${thresholds.varianceMin} AND entropy >= ${thresholds.entropyMin})::DOUBLE AS high
     FROM signal GROUP BY ALL`,
   )
@@ -72,21 +72,22 @@ export async function sourceFigures(
 
 /**
  * Creates the view `signal` with a row for each group of at least two valid answers. The same prompt in
- * another training step is another group. Variance and entropy use rewards as shares of the file's range,
- * like the gateway's monitors: from 0 to 1, or further if the file has rewards outside of that.
+ * another training step is another group. Variance, spread and entropy use rewards as shares of the declared range,
+ * like the gateway's monitors. Rows that do not say it use what the file's rewards show: from 0 to 1, or further.
  */
 export async function makeSignal(connection: DuckDBConnection): Promise<void> {
   await connection.run(`CREATE VIEW signal AS
-    WITH ends AS (SELECT file, least(0, min(reward)) AS low, greatest(1, max(reward)) AS high
-        FROM scored WHERE valid GROUP BY file),
+    WITH ends AS (SELECT file, least(0, min(reward)) AS seen_low, greatest(1, max(reward)) AS seen_high
+        FROM scored WHERE valid AND low IS NULL GROUP BY file),
+      shared AS (SELECT scored.*, (reward - coalesce(low, seen_low)) / (coalesce(high, seen_high) - coalesce(low, seen_low)) AS share
+        FROM scored LEFT JOIN ends USING (file) WHERE valid AND grp IS NOT NULL),
       grouped AS (SELECT file, source, step, grp, min(place) AS place, count(*) AS n, count_if(solved) AS c,
-          avg(reward) AS mean, var_pop(reward) AS own, max(reward) - min(reward) AS spread, any_value(question) AS question
-        FROM scored WHERE valid AND grp IS NOT NULL GROUP BY file, source, step, grp HAVING count(*) > 1),
-      shared AS (SELECT *, own / (high - low) ** 2 AS variance, (mean - low) / (high - low) AS share
-        FROM grouped JOIN ends USING (file))
+          avg(reward) AS mean, var_pop(share) AS variance, max(share) - min(share) AS spread, avg(share) AS middle,
+          any_value(question) AS question
+        FROM shared GROUP BY file, source, step, grp HAVING count(*) > 1)
     SELECT file, source, step, grp, place, n, c, mean, variance, spread, question,
-      CASE WHEN share > 0 AND share < 1 THEN -(share * log2(share) + (1 - share) * log2(1 - share)) ELSE 0 END AS entropy
-    FROM shared`)
+      CASE WHEN middle > 0 AND middle < 1 THEN -(middle * log2(middle) + (1 - middle) * log2(1 - middle)) ELSE 0 END AS entropy
+    FROM grouped`)
 }
 
 function groupFigures(rows: readonly Row[]): GroupFigures {

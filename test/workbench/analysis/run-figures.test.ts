@@ -1,4 +1,9 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import type { WatchedRun } from '../../../src/serving/telemetry/monitors/monitors.ts'
+import { statsOf } from '../../../src/serving/telemetry/monitors/run-stats.ts'
+import { recordFiles } from '../../../src/serving/telemetry/record/segments.ts'
 import { fixed, percent } from '../../../src/workbench/analysis/decimals.ts'
 import { graphArenaOrders, leaderboard } from '../../../src/workbench/analysis/leaderboard.ts'
 import { groupSignal, highValueRows } from '../../../src/workbench/analysis/signal.ts'
@@ -12,7 +17,61 @@ import {
   rewardAndAccuracy,
   trainingSummary,
 } from '../../../src/workbench/analysis/training-summary.ts'
+import { runCommand } from '../../support/command-line.ts'
+import { outcomesOf, sampleOf, testGateway } from '../../support/gateway.ts'
 import { publishedSummary, readPublishedLog } from '../../support/published-log.ts'
+import { recordsIn } from '../../support/records.ts'
+
+t.test('a scored file, a record and the monitors show one group variance and entropy', async (t) => {
+  const wide = {
+    steps: [{ name: 'rule', function: 'gsm8k-stock', options: { format_score: -1, score: 11 } }],
+  }
+  // No row earns 11, so that the rewards show less than the declared range.
+  const responses = Array.from({ length: 40 }, (_, at) => (at % 3 ? '#### 5' : 'I do not know'))
+  const rows = responses.map((response, at) => ({ id: `${at}`, response, group: `g${at >> 2}` }))
+  const folder = t.testdir({
+    'wide.json': JSON.stringify(wide),
+    'in.jsonl': rows
+      .map(({ group, ...row }) => JSON.stringify({ ...row, prompt: 'q', ground_truth: '4', group_id: group }))
+      .join('\n'),
+  })
+  const [scored, records] = [join(folder, 'out.jsonl'), join(folder, 'records')]
+  const files = [
+    '--config',
+    join(folder, 'wide.json'),
+    '--input',
+    join(folder, 'in.jsonl'),
+    '--output',
+    scored,
+  ]
+  t.match(await runCommand(['score', ...files, '--keep', 'facts']), { code: 0 })
+
+  const gateway = await testGateway(t, { gateway: { record: { folder: records } }, wide })
+  const samples = rows.map(({ id, response, group }) =>
+    sampleOf(response, { id, groundTruth: '4', group: { id: group } }),
+  )
+  await outcomesOf(gateway, 'wide', samples)
+  await gateway.close(0)
+  const [run] = gateway.runs('wide')
+  const { figures } = statsOf(run as WatchedRun)
+
+  const [record = ''] = await recordFiles(records)
+  for (const file of [scored, record]) {
+    const { stdout } = await runCommand(['analyze', file, '--format', 'json'])
+    const { variance, entropy, saturated } = JSON.parse(stdout).sources[0].groups
+    t.ok(variance > 0 && variance < 1 / 12 ** 2, `a variance of ${variance} on the scale of -1 to 11`)
+    t.equal(variance.toFixed(12), figures.group_variance?.value?.toFixed(12))
+    t.equal(entropy.toFixed(12), figures.group_entropy_bits?.value?.toFixed(12))
+    t.equal(saturated, figures.saturated_groups_ratio?.value)
+  }
+  t.strictSame((await recordsIn(records))[0]?.config.range, [-1, 11])
+
+  // Without the range, what the rewards show counts: from -1 to 1.
+  writeFileSync(scored, readFileSync(scored, 'utf8').replaceAll(',"range":[-1,11]', ''))
+  const { stdout } = await runCommand(['analyze', scored, '--format', 'json'])
+  const ratio = JSON.parse(stdout).sources[0].groups.variance / (figures.group_variance?.value ?? 0)
+  t.equal(ratio.toFixed(6), '36.000000')
+})
 
 t.test('a group has a training signal only if its answers differ', async (t) => {
   t.strictSame(groupSignal([1, 0, 0, 1]), { mean: 0.5, variance: 0.25, entropy: 1 })

@@ -35,7 +35,7 @@ export interface RecordEvents {
 }
 
 /** What a record needs. */
-export interface RecordParts extends Pick<RowParts, 'samplingOf'> {
+export interface RecordParts extends Pick<RowParts, 'samplingOf' | 'rangeOf'> {
   readonly clock: Clock
   /** Receives errors of writing, which runs detached from any request. */
   readonly guard: ListenerGuard
@@ -66,12 +66,12 @@ interface Times {
 /** Listens to the engine and never delays a request. Opens a file only when the first row is written. */
 export function openRecord(
   settings: RecordSettings,
-  { clock, guard, events = {}, samplingOf }: RecordParts,
+  { clock, guard, events = {}, ...rowParts }: RecordParts,
 ): Required<Pick<EngineEvents, 'voted' | 'done'>> & { close(): Promise<void> } {
   const answers = new JudgeAnswers(maxAnswerBytes)
   const parts: RowParts = {
+    ...rowParts,
     keep: textKeeper(settings.text),
-    samplingOf,
     answersOf: (sample) => answers.of(sample),
   }
   const segments = new Segments(settings, clock)

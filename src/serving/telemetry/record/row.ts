@@ -22,6 +22,8 @@ export interface RowParts {
   answersOf(sample: Sample): readonly VoteEvent[]
   /** The sampling settings of a model; a step's own settings override them. */
   samplingOf(model: string): Sampling
+  /** The declared range of a plan's rewards; null if unknown. Default: the row does not say. */
+  rangeOf?(plan: RequestDone['plan']): readonly [number, number] | null
   /** Default: those of the record. */
   readonly limits?: TurnLimits
 }
@@ -52,6 +54,7 @@ export function recordRow(
       arithmetic: plan.arithmetic,
       gate: plan.gate?.source ?? null,
       formula: plan.formula?.source ?? null,
+      ...(parts.rangeOf && { range: parts.rangeOf(plan) }),
     },
     run,
     training_step: trainingStep,
@@ -217,6 +220,8 @@ export const recordedRow = z.object({
     arithmetic,
     gate: z.string().nullable(),
     formula: z.string().nullable(),
+    /** The least and the largest reward that the config allows; null if unknown. Absent in records of earlier versions. */
+    range: z.tuple([z.number(), z.number()]).readonly().nullable().optional(),
   }),
   run: z.string(),
   training_step: z.number().nullable(),
