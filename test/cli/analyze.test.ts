@@ -298,10 +298,18 @@ t.test('explain', async (t) => {
     gateway: { models: { judge: config }, record: { folder, text: 'full' } },
     judged: { gate: 'rule >= 0.5', steps: [rule, judge, { ...rule, name: 'again', op: 'mul', weight: 2 }] },
     worked: { steps: [rule], formula: 'rule * 3' },
+    summed: {
+      steps: [
+        { ...rule, name: 'a', weight: 6.6 },
+        { ...rule, name: 'b', weight: 0.3 },
+        { ...rule, name: 'c', weight: 0.3 },
+      ],
+    },
   })
   const rows = ['0.5', '0', 'throw'].map((response) => sampleOf(response, { id: `s-${response}` }))
   await outcomesOf(gateway, 'judged', rows, { requestId: 'req.1' })
   await outcomesOf(gateway, 'worked', [sampleOf('1', { id: 'x\u202e\u001b[2J' })], { requestId: 'req.2' })
+  const [exact] = await outcomesOf(gateway, 'summed', [sampleOf('1')], { requestId: 'req.4' })
   await gateway.close(0)
   const explain = async (id: string) => (await runCommand(['explain', id, '--records', folder])).stdout
 
@@ -333,6 +341,14 @@ t.test('explain', async (t) => {
     const worked = await explain('req.2:0')
     t.match(worked, /formula: rule \* 3\n.*reward = /s)
     t.notOk(['\u001b', '\u202e'].some((char) => worked.includes(char)))
+  })
+
+  t.test('shows no noise of binary fractions, which the reply keeps', async (t) => {
+    t.equal(exact?.valid && exact.reward, 7.199999999999999)
+    const summed = (await explain('req.4:0')).trim().split('\n')
+    t.ok(summed.includes('3. c: score 1; 6.9 + 0.3 x 1 = 7.2'), summed.join('\n'))
+    t.equal(summed.at(-1), 'reward = 7.2')
+    t.match(await explain('req.4'), /: 7\.2 \(a 1, b 1, c 1\)\n$/)
   })
 
   t.test('lists the rows of a request', async (t) => {

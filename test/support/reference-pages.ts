@@ -101,6 +101,7 @@ export async function routesPage(): Promise<string> {
     `The gateway describes its routes itself: \`/docs\` is a page to try them, \`/openapi.json\` is OpenAPI 3.1. ${note} Bodies are JSON with the
 header \`content-type: application/json\`. If keys are configured, send one as \`authorization: Bearer <key>\` ([keys](configuration.md#a-key)). An error
 has [a code](errors.md) and the status of that code.`,
+    'Numbers in replies are unrounded doubles. A reward or a `contribution` may read 7.199999999999999 where the sum is 7.2; compare with a tolerance.',
     `Each route is shown with a call and its reply: those of \`npm start\`, without the fields of a model server that the example does not need. Routes under
 \`/v1/runs\` and \`/v1/queue\` need [a queue](queue.md), those under \`/admin\` a key with the scope \`admin\`, and \`/wire/llama-factory\`
 [a file of ground truths](trainers/llama-factory.md).`,

@@ -58,9 +58,9 @@ from 0. Without colon and index, the recorded rows of the request are listed.`,
 function listed({ id, sample, reward, failure, terms }: RecordedRow): string {
   const scores = terms.map(
     ({ name, score, why, failure }) =>
-      `${name} ${score ?? failure?.kind ?? (why === null ? 'off' : `off: ${why}`)}`,
+      `${name} ${shown(score) ?? failure?.kind ?? (why === null ? 'off' : `off: ${why}`)}`,
   )
-  return `${id}  sample ${quoted(sample.id)}: ${reward ?? failure?.kind} (${scores.join(', ')})`
+  return `${id}  sample ${quoted(sample.id)}: ${shown(reward) ?? failure?.kind} (${scores.join(', ')})`
 }
 
 async function configured(config: string | undefined, io: Io): Promise<string> {
@@ -91,7 +91,7 @@ function explainRecord(row: RecordedRow): string[] {
     ...(row.flags.length > 0 ? [`flags: ${row.flags.map(quoted).join(', ')}`] : []),
     failure
       ? `No reward: ${failure.kind}${failure.step ? ` in ${failure.step}` : ''}: ${failure.detail}.${substitute(row)}`
-      : `reward = ${row.reward}`,
+      : `reward = ${shown(row.reward)}`,
   ]
 }
 
@@ -113,7 +113,9 @@ function rolloutOf(sample: RecordedRow['sample']): string[] {
     ...(version
       ? [`policy version ${[...new Set([version.first, version.last])].map(quoted).join(' to ')}`]
       : []),
-    ...Object.entries(environment ?? {}).map(([name, value]) => `environment ${quoted(name)} ${value}`),
+    ...Object.entries(environment ?? {}).map(
+      ([name, value]) => `environment ${quoted(name)} ${shown(value)}`,
+    ),
   ]
   const malformed = counts?.malformed_calls ? `, ${counts.malformed_calls} malformed` : ''
   return [
@@ -179,7 +181,7 @@ function verdictOf(term: RecordedTerm, gate: string | null): string {
   const { status, failure } = term
   if (status === 'text') return 'a text for later steps, without a score'
   if (status === 'failed') return `failed: ${failure?.kind}: ${failure?.detail}`
-  if (status === 'scored') return `score ${term.score}`
+  if (status === 'scored') return `score ${shown(term.score)}`
   return `off: ${term.why === 'gate' ? `the gate '${gate}' does not hold` : reasons[term.why ?? '']}`
 }
 
@@ -196,27 +198,32 @@ function arithmeticOf(
   before: number | null,
   after: number | null,
 ): string {
-  if (before === null) return `; begins with ${weight} x ${score} = ${after}`
-  return op === 'add'
-    ? `; ${before} + ${weight} x ${score} = ${after}`
-    : `; ${before} x ${weight} x ${score} = ${after}`
+  const sum = `${shown(weight)} x ${shown(score)} = ${shown(after)}`
+  if (before === null) return `; begins with ${sum}`
+  return `; ${shown(before)} ${op === 'add' ? '+' : 'x'} ${sum}`
 }
+
+/** 12 significant digits: hides the noise of binary fractions, which the record keeps. */
+const shown = <T extends number | null>(value: T): T =>
+  (value === null ? null : Number(value.toPrecision(12))) as T
 
 const mostShownSteps = 20
 
 function madeOf(term: RecordedTerm): string[] {
   const { parts, details, flags, draws, spread, asks, failure, steps = [] } = term
   const more = steps.length > mostShownSteps ? ', …' : ''
-  const values = steps.slice(0, mostShownSteps).map(({ value }) => value)
+  const values = steps.slice(0, mostShownSteps).map(({ value }) => shown(value))
   const named = (values: Readonly<Record<string, unknown>>) =>
-    Object.entries(values).map(([name, value]) => `${name} ${kept(value)}`)
+    Object.entries(values).map(
+      ([name, value]) => `${name} ${kept(typeof value === 'number' ? shown(value) : value)}`,
+    )
   return [
     ...(Object.keys(parts).length > 0 ? [`   parts: ${named(parts).join(', ')}`] : []),
     ...(Object.keys(details).length > 0 ? [`   details: ${named(details).join(', ')}`] : []),
     ...(flags.length > 0 ? [`   flags: ${flags.map(quoted).join(', ')}`] : []),
     ...(steps.length > 0 ? [`   ${many(steps.length, 'step')}: ${values.join(', ')}${more}`] : []),
     ...asks.map((ask) => `   ${askOf(ask)}`),
-    ...(draws > 1 ? [`   ${draws} draws, standard deviation ${spread}`] : []),
+    ...(draws > 1 ? [`   ${draws} draws, standard deviation ${shown(spread)}`] : []),
     ...(failure?.attempts ?? []).map(({ instance, ms, error }) => `   tried ${instance}, ${ms} ms: ${error}`),
   ]
 }
@@ -239,7 +246,7 @@ function askOf(ask: RecordedAsk): string {
     ? `${failure.kind}: ${failure.detail}`
     : verdict === null
       ? 'no verdict'
-      : `verdict ${verdict}`
+      : `verdict ${shown(verdict)}`
   return `draw ${draw} of ${model}${where}${how.length > 0 ? `; ${how.join(', ')}` : ''}${answer}: ${end}`
 }
 
