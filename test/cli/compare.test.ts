@@ -161,10 +161,10 @@ t.test('diff compares two scored files row by row and within groups', async (t) 
   t.ok(Math.abs(found.kendall - (2 / 3 - 1) / 2) < 1e-12)
   t.ok(Math.abs(found.spearman - (0.8 - 1) / 2) < 1e-12)
   t.strictSame(found.moved.slice(0, 2), [
-    { id: 'r4', a: 1, b: 3 },
-    { id: 'r6', a: 3, b: 1 },
+    { id: 'r4', a: 1, b: 3, response: null },
+    { id: 'r6', a: 3, b: 1, response: null },
   ])
-  t.match((await runCommand(['diff', a, b])).stdout, /66\.67 %[\s\S]*moved most/)
+  t.match((await runCommand(['diff', a, b])).stdout, /66\.67 %[\s\S]*moved most.*B - A\n/)
   t.match(await runCommand(['diff', a, c]), { code: 2, stderr: /row 2: .* has the row 'r2', .* has no row/ })
   t.match(await runCommand(['diff', a]), { code: 2, stderr: /two files/ })
 })
@@ -190,7 +190,13 @@ t.test('diff runs two rewards on the same rows and compares them', async (t) => 
     'json',
   ])
   t.match(JSON.parse(ran.stdout), [
-    { b: at('kind.yaml'), rows: 3, changed: 1, bestChanged: 0, moved: [{ id: '1', a: 0, b: 0.1 }] },
+    {
+      b: at('kind.yaml'),
+      rows: 3,
+      changed: 1,
+      bestChanged: 0,
+      moved: [{ id: '1', a: 0, b: 0.1, response: 'so #### 5' }],
+    },
   ])
   t.match(await runCommand(['diff', at('strict.yaml'), at('kind.yaml')]), { code: 2, stderr: /--input/ })
   const input = at('holes.jsonl')
@@ -201,6 +207,26 @@ t.test('diff runs two rewards on the same rows and compares them', async (t) => 
     t.ok(told.stderr.includes(`${at(side)}: 1 of 4 rows has no reward:`), 'which side has none is said (M32)')
     t.match(told.stderr, new RegExp(`${side}: 4 rows, 1 invalid, mean `))
   }
+})
+
+t.test('diff shows the beginning of the responses that moved, on one line', async (t) => {
+  const row = (reward: number, response: unknown) =>
+    JSON.stringify({ id: 'r', reward, valid: true, failure: null, terms: {}, sample: { response } })
+  const hidden = { sha256: '00', chars: 3 }
+  const long = `\n  First\u001b[2J\u202e line,\n\tthen ${'more '.repeat(20)}`
+  const folder = t.testdir({
+    'a.jsonl': row(0, hidden),
+    'b.jsonl': row(1, hidden),
+    'c.jsonl': row(1, long),
+  })
+  const at = (name: string) => join(folder, name)
+  t.notMatch((await runCommand(['diff', at('a.jsonl'), at('b.jsonl')])).stdout, /B - A {2}response/)
+  const { stdout } = await runCommand(['diff', at('a.jsonl'), at('b.jsonl'), at('c.jsonl')])
+  const [head, , b, c] = stdout.slice(stdout.indexOf('moved most')).split('\n')
+  t.match(head, / response$/)
+  t.match(b, / {2}-$/)
+  const start = 'First [2J line, then more more more more more more more more more'
+  t.ok(c?.endsWith(`  ${[...start].slice(0, 60).join('')}…`), stdout)
 })
 
 t.test("calibrate compares a judge with people's labels at every threshold", async (t) => {

@@ -13,7 +13,8 @@ export const command = defineCommand({
   synopsis: ['A B...', 'A.yaml B.yaml... --input FILE'],
   about: `Compares A with each of the others on the same rows: rewards that changed, the order of answers within groups, groups whose
 best answer changes, and the rows that moved most. A, B, ... are scored files (results of 'score --keep facts'), or with
---input rm-configs (.yaml) that first score that file.`,
+--input rm-configs (.yaml) that first score that file. The rows that moved most have the beginning of their response where a
+file has it ('score --keep all').`,
   example: 'configs/old.yaml configs/new.yaml --input rollouts.jsonl',
   options: {
     input: file('FILE', 'the rows that configs score'),
@@ -25,17 +26,24 @@ best answer changes, and the rows that moved most. A, B, ... are scored files (r
     const { format } = values
     if (positionals.length < 2) throw misused('two files are needed', 'diff')
     const { input, 'reward-functions': functionFolders } = values
-    return withScored(positionals, { input, functionFolders, command: 'diff' }, io, async (files) => {
-      if (io.signal.aborted) return 1
-      const found = await differences(files.map(({ path }) => path))
-      const named = found.map((difference, at) => ({
-        a: positionals[0],
-        b: positionals[at + 1],
-        ...difference,
-      }))
-      io.stdout.write(format === 'json' ? `${JSON.stringify(named, null, 2)}\n` : textOf(positionals, found))
-      return 0
-    })
+    return withScored(
+      positionals,
+      { input, functionFolders, command: 'diff', keep: 'all' },
+      io,
+      async (files) => {
+        if (io.signal.aborted) return 1
+        const found = await differences(files.map(({ path }) => path))
+        const named = found.map((difference, at) => ({
+          a: positionals[0],
+          b: positionals[at + 1],
+          ...difference,
+        }))
+        io.stdout.write(
+          format === 'json' ? `${JSON.stringify(named, null, 2)}\n` : textOf(positionals, found),
+        )
+        return 0
+      },
+    )
   },
 })
 
@@ -63,11 +71,22 @@ function textOf([first = '', ...others]: readonly string[], found: readonly Diff
       shareText(one.bestChanged),
     ]),
   )
+  const hasTexts = found.some(({ moved }) => moved.some(({ response }) => response !== null))
   const moved = found.flatMap(({ moved }, at) =>
-    moved.map(({ id, a, b }) => [others[at] ?? '', id, numberText(a), numberText(b), numberText(b - a)]),
+    moved.map(({ id, a, b, response }) => [
+      others[at] ?? '',
+      id,
+      ...[a, b, b - a].map((value) => numberText(value)),
+      ...(hasTexts ? [response ?? '-'] : []),
+    ]),
   )
   const movers = textTable(
-    [{ title: 'moved most' }, { title: 'row' }, ...['A', 'B', 'B - A'].map(figureColumn)],
+    [
+      { title: 'moved most' },
+      { title: 'row' },
+      ...['A', 'B', 'B - A'].map(figureColumn),
+      ...(hasTexts ? [{ title: 'response' }] : []),
+    ],
     moved,
   )
   return `${table}\n${moved.length > 0 ? `\n${movers}\n` : ''}`

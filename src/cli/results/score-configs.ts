@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { rowOf, valueAt } from '../../workbench/dataset/row.ts'
+import type { Keep } from '../../workbench/dataset/scored-file.ts'
 import type { Io } from '../command.ts'
 import { rewardOf, withGateway } from '../gateway.ts'
 import { misused } from '../options.ts'
@@ -28,12 +29,14 @@ interface Scoring {
   readonly command: string
   /** Steps that each config must have. */
   readonly terms?: readonly string[]
+  /** What the files of configs keep of each sample. Default: facts. */
+  readonly keep?: Keep
 }
 
 /** Calls `work` with the scored files; those of configs are deleted afterwards. Throws RG_COMMAND_INVALID. */
 export async function withScored<T>(
   files: readonly string[],
-  { input, functionFolders, command, terms = [] }: Scoring,
+  { input, functionFolders, command, terms = [], keep = 'facts' }: Scoring,
   io: Io,
   work: (scored: readonly ScoredBy[]) => Promise<T>,
 ): Promise<T> {
@@ -54,7 +57,11 @@ export async function withScored<T>(
         continue
       }
       const path = join(folder, `${at}.jsonl`)
-      scored.push({ file, path, tokens: await score(file, { input, output: path, functionFolders }, io) })
+      scored.push({
+        file,
+        path,
+        tokens: await score(file, { input, output: path, functionFolders, keep }, io),
+      })
     }
     return await work(scored)
   } finally {
@@ -101,26 +108,23 @@ async function firstLine(file: string): Promise<string> {
 /** Scores a file with an rm-config. Rows without a reward are counted on standard error. */
 async function score(
   config: string,
-  files: { readonly input: string; readonly output: string; readonly functionFolders: readonly string[] },
+  job: {
+    readonly input: string
+    readonly output: string
+    readonly functionFolders: readonly string[]
+    readonly keep: Keep
+  },
   io: Io,
 ): Promise<ReadonlyMap<string, number>> {
-  const { input, output, functionFolders } = files
+  const { functionFolders, ...files } = job
   const tokens = new Map<string, number>()
   await withGateway(
     { configs: [config], inline: [], functionFolders },
     io,
     (gateway) => {
-      const job = {
-        gateway,
-        reward: rewardOf(gateway, undefined),
-        input,
-        output,
-        batch: 512,
-        keep: 'facts',
-        resume: false,
-        failedOnly: false,
-      } as const
-      return scoreFile({ ...job, label: config, allowInvalid: 1, calls: () => 0 }, io)
+      const reward = rewardOf(gateway, undefined)
+      const whole = { batch: 512, resume: false, failedOnly: false, allowInvalid: 1 }
+      return scoreFile({ gateway, reward, ...files, ...whole, label: config, calls: () => 0 }, io)
     },
     {
       engine: {

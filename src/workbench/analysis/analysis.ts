@@ -169,7 +169,7 @@ const withScored = <T>(
   work: (connection: DuckDBConnection) => Promise<T>,
 ): Promise<T> =>
   withDuckDb(async (connection) => {
-    await loadScored(connection, files, solvedAt, keepTexts)
+    await loadScored(connection, files, solvedAt, keepTexts ? 'all' : 'none')
     await makeSignal(connection)
     return work(connection)
   })

@@ -22,17 +22,26 @@ export interface Difference {
   /** The share of groups without a common best answer. */
   readonly bestChanged: number | null
   /** By falling |B - A|. */
-  readonly moved: readonly { readonly id: string; readonly a: number; readonly b: number }[]
+  readonly moved: readonly MovedRow[]
+}
+
+interface MovedRow {
+  readonly id: string
+  readonly a: number
+  readonly b: number
+  /** The beginning of the response on one line. null if neither file has the text. */
+  readonly response: string | null
 }
 
 const movedRows = 10
+const shownCharacters = 60
 
 /**
  * Compares the first file with each other file. Throws RG_INPUT_INVALID if their rows or the order differ.
  */
 export async function differences(files: readonly string[]): Promise<readonly Difference[]> {
   return withDuckDb(async (connection) => {
-    await loadScored(connection, files, 1)
+    await loadScored(connection, files, 1, 'starts')
     const found: Difference[] = []
     for (let other = 1; other < files.length; other++) {
       await checkSameRows(connection, files, other)
@@ -63,7 +72,8 @@ async function checkSameRows(
 
 async function difference(connection: DuckDBConnection, other: number): Promise<Difference> {
   await connection.run(`CREATE OR REPLACE TEMP TABLE pair AS
-    SELECT a.place, a.id, a.reward AS a, b.reward AS b, coalesce(a.grp, b.grp) AS grp
+    SELECT a.place, a.id, a.reward AS a, b.reward AS b, coalesce(a.grp, b.grp) AS grp,
+      coalesce(a.response, b.response) AS response
     FROM scored a JOIN scored b ON a.place = b.place WHERE a.file = 0 AND b.file = ${other}`)
   const [total] = await rowsOf(
     connection,
@@ -75,9 +85,21 @@ async function difference(connection: DuckDBConnection, other: number): Promise<
   const [tau] = await rowsOf(connection, kendallTau)
   const moved = await rowsOf(
     connection,
-    `SELECT id, a, b FROM pair WHERE a <> b ORDER BY abs(b - a) DESC, place LIMIT ${movedRows}`,
+    `SELECT id, a, b, response FROM pair WHERE a <> b ORDER BY abs(b - a) DESC, place LIMIT ${movedRows}`,
   )
-  return { ...total, ...ranks, ...tau, moved } as unknown as Difference
+  const shown = moved.map((row) => ({
+    ...row,
+    response: row.response === null ? null : startOf(String(row.response)),
+  }))
+  return { ...total, ...ranks, ...tau, moved: shown } as unknown as Difference
+}
+
+/** The first characters of a text on one line. Texts of models must not control a terminal. */
+function startOf(text: string): string {
+  const characters = [...text.replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ').trim()]
+  return characters.length > shownCharacters
+    ? `${characters.slice(0, shownCharacters).join('')}…`
+    : characters.join('')
 }
 
 /** Equal rewards share the mean of their ranks. */

@@ -23,7 +23,13 @@ const columns = {
 const question = `CASE json_type(sample->'prompt') WHEN 'VARCHAR' THEN sample->>'prompt'
   WHEN 'ARRAY' THEN sample->>'$.prompt[#-1].content' END`
 
-const texts = `sample->>'prompt', sample->'ground_truth', left(sample->>'response', 4000)`
+/** What `loadScored` keeps of prompt, ground truth and response. */
+const texts = {
+  none: 'NULL, NULL, NULL',
+  /** The beginning of the response, where the file has its text. */
+  starts: `NULL, NULL, CASE json_type(sample->'response') WHEN 'VARCHAR' THEN left(sample->>'response', 200) END`,
+  all: `sample->>'prompt', sample->'ground_truth', left(sample->>'response', 4000)`,
+}
 
 /** How a rollout ended, from the trainer or from the policy's server. */
 const status = `coalesce(sample->>'status', CASE sample->>'finish_reason' WHEN 'length' THEN 'truncated' WHEN 'stop' THEN 'completed' END)`
@@ -42,14 +48,14 @@ const promptKey = `CASE json_type(sample->'prompt') WHEN 'OBJECT'
  * Creates the tables `scored` (a row for each sample), `term` (a row for each scored term), `waited` (a row for each sample
  * whose record tells its times, in milliseconds since the epoch) and `origin` (a row for each file) from scored files or records of the gateway. `place` counts from 0, and `solved` is a reward of at least
  * `solvedAt`, and `low` and `high` are the reward's declared range.
- * With `keepTexts`, `scored` has the prompt and the first 4000 characters of the response. Throws
+ * `kept`: with `all`, `scored` has the prompt and the first 4000 characters of the response, with `starts` the first 200. Throws
  * RG_INPUT_INVALID with the file's name.
  */
 export async function loadScored(
   connection: DuckDBConnection,
   files: readonly string[],
   solvedAt: number,
-  keepTexts = false,
+  kept: keyof typeof texts = 'none',
 ): Promise<void> {
   await connection.run(`CREATE TABLE scored (
     file INTEGER, place BIGINT, id VARCHAR, reward DOUBLE, valid BOOLEAN, kind VARCHAR, source VARCHAR, grp VARCHAR,
@@ -66,7 +72,7 @@ export async function loadScored(
   )
   for (const [file, path] of files.entries()) {
     await checkReadable(path)
-    await loadFile(connection, file, path, solvedAt, keepTexts).catch(async (cause) => {
+    await loadFile(connection, file, path, solvedAt, kept).catch(async (cause) => {
       // DuckDB counts lines wrongly.
       const line = path.endsWith('.parquet') ? null : await firstBrokenLine(path)
       if (line !== null)
@@ -81,7 +87,7 @@ async function loadFile(
   file: number,
   path: string,
   solvedAt: number,
-  keepTexts: boolean,
+  kept: keyof typeof texts,
 ): Promise<void> {
   await connection.run(
     `CREATE TEMP TABLE raw AS SELECT row_number() OVER () - 1 AS place, * FROM ${await sourceOf(connection, path)}`,
@@ -102,7 +108,7 @@ async function loadFile(
     `INSERT INTO scored SELECT $1, place, coalesce(sample->>'id', id), reward, valid, failure->>'kind',
       coalesce(sample->>'data_source', ''), coalesce(sample->>'group_id', sample->>'group', ${promptKey}),
       coalesce((sample->>'response_length')::BIGINT, (sample->'response'->>'chars')::BIGINT, length(sample->>'response')), training_step,
-      reward >= $2, ${status}, ${['turns', 'tool_calls', 'malformed_calls'].map(countOf).join(', ')}, left(${question}, 150), ${keepTexts ? texts : 'NULL, NULL, NULL'},
+      reward >= $2, ${status}, ${['turns', 'tool_calls', 'malformed_calls'].map(countOf).join(', ')}, left(${question}, 150), ${texts[kept]},
       ${rangeEnd(0)}, ${rangeEnd(1)}
     FROM raw`,
     [file, solvedAt],
