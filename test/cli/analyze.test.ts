@@ -148,10 +148,26 @@ t.test('analyze reads the records of a gateway', async (t) => {
   writeFileSync(join(folder, 'r.jsonl'), lines([record('a', 1), record('b', 0)]))
   const ran = await runCommand(['analyze', join(folder, 'r.jsonl'), '--format', 'json', '--solved-at', '0.5'])
   t.match(JSON.parse(ran.stdout), {
+    solvedAt: 0.5,
     steps: [{ step: 4, rows: 2, accuracy: 0.5, within: 0.25 }],
     sources: [{ source: '', rows: 2, lengthCorrelation: 1, groups: { count: 1 } }],
     terms: [{ name: 'rule', scored: 2 }],
   })
+})
+
+t.test('analyze and report say below the table what accuracy means', async (t) => {
+  const folder = t.testdir({
+    'a.jsonl': lines([scored('1', 'g', 11, 0.9, 10), scored('2', 'g', 2, 0.1, 20)]),
+  })
+  const meant = (least: string) =>
+    `accuracy: share of valid rows with a reward of at least ${least} (--solved-at)`
+  const file = join(folder, 'a.jsonl')
+  t.ok((await runCommand(['analyze', file])).stdout.includes(`\n${meant('1')}\n`))
+  t.ok((await runCommand(['analyze', file, '--solved-at', '10.5'])).stdout.includes(`\n${meant('10.5')}\n`))
+  for (const output of [join(folder, 'report.md'), join(folder, 'report.html')]) {
+    t.match(await runCommand(['report', file, '--solved-at', '11', '--output', output]), { code: 0 })
+    t.ok(readFileSync(output, 'utf8').includes(meant('11')), output)
+  }
 })
 
 t.test('analyze summarizes a training log with its validations', async (t) => {

@@ -134,11 +134,11 @@ const readingsText = (found: readonly Warning[]): string =>
   found.length > 0 ? titled(readingTable(found)) : ''
 
 /** Names and questions come from files. Replaces characters that could control a terminal. */
-const titled = ({ title, columns, rows }: ReportTable): string =>
+const titled = ({ title, columns, rows, note }: ReportTable): string =>
   `${title}\n${textTable(
     columns,
     rows.map((row) => row.map((cell) => cell.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '\u{FFFD}'))),
-  )}\n`
+  )}\n${note === undefined ? '' : `${note}\n`}`
 
 /** A training log's summary and every validation of it. */
 function runText({ file, summary, validations }: TrainingRun): string {

@@ -36,6 +36,8 @@ import { isTrainingLog, readTrainingRun, type TrainingRun } from './training-run
 /** The figures of scored files. `file` is an index into `files`. */
 export interface Analysis {
   readonly files: readonly string[]
+  /** The least reward of a solved row. */
+  readonly solvedAt: number
   readonly origins: readonly Origin[]
   readonly sources: readonly SourceFigures[]
   readonly solved: readonly SolvedFigures[]
@@ -74,9 +76,10 @@ interface HighValueGroup {
 
 /** Analyzes files from `score` or records of a gateway. Throws RG_INPUT_INVALID. */
 async function analyzeScored(files: readonly string[], options: AnalysisOptions = {}): Promise<Analysis> {
-  const { thresholds = highValueDefaults } = options
+  const { thresholds = highValueDefaults, solvedAt = 1 } = options
   return withScored(files, options, false, async (connection) => ({
     files,
+    solvedAt,
     origins: await originsOf(connection),
     sources: await sourceFigures(connection, thresholds),
     solved: await solvedFigures(connection),

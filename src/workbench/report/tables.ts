@@ -17,6 +17,8 @@ export interface ReportTable {
   readonly title: string
   readonly columns: readonly Column[]
   readonly rows: readonly (readonly string[])[]
+  /** What a figure of the table means; shown below it. */
+  readonly note?: string
 }
 
 /** Formats a figure with fixed decimals. `-` stands for null. */
@@ -75,7 +77,7 @@ export function analysisTables(analysis: Analysis): readonly ReportTable[] {
 
 type Of = (file: number) => string[]
 
-function sourceTable({ sources }: Analysis, first: readonly Column[], of: Of): ReportTable {
+function sourceTable({ sources, solvedAt }: Analysis, first: readonly Column[], of: Of): ReportTable {
   return {
     title: 'By data source',
     columns: [
@@ -95,6 +97,7 @@ function sourceTable({ sources }: Analysis, first: readonly Column[], of: Of): R
       numberText(one.lengthCorrelation, 2),
       ...groupCells(one),
     ]),
+    note: `accuracy: share of valid rows with a reward of at least ${solvedAt} (--solved-at)`,
   }
 }
 

@@ -72,7 +72,7 @@ function htmlReadings(readings: Report['readings']): string {
 const figureOf = ({ svg, title, note, width }: RenderedChart): string =>
   `<figure${width > 700 ? ' class="wide"' : ''}>${svg.replace('<svg ', `<svg role="img" aria-label="${escapedHtml(title)}" `)}<figcaption>${escapedHtml(note)}</figcaption></figure>`
 
-function htmlTable({ title, columns, rows }: ReportTable): string {
+function htmlTable({ title, columns, rows, note }: ReportTable): string {
   const kind = (at: number) => (columns[at]?.right ? ' class="n"' : '')
   const head = columns
     .map((column, at) => `<th scope="col"${kind(at)}>${escapedHtml(column.title)}</th>`)
@@ -85,7 +85,12 @@ function htmlTable({ title, columns, rows }: ReportTable): string {
 <thead><tr>${head}</tr></thead>
 <tbody>
 ${body.join('\n')}
-</tbody></table></div>`
+</tbody></table></div>${
+    note === undefined
+      ? ''
+      : `
+<p>${escapedHtml(note)}</p>`
+  }`
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -120,10 +125,10 @@ function markdownReadings(readings: Report['readings']): readonly string[] {
   return ['## What stands out\n\nEvery figure that has a threshold is within it.\n']
 }
 
-function markdownTable({ title, columns, rows }: ReportTable): string {
+function markdownTable({ title, columns, rows, note }: ReportTable): string {
   const line = (cells: readonly string[]) => `| ${cells.map(escapedMarkdown).join(' | ')} |`
   const rule = `|${columns.map(({ right }) => (right ? ' ---: |' : ' --- |')).join('')}`
-  return `## ${escapedMarkdown(title)}\n\n${[line(columns.map((column) => column.title)), rule, ...rows.map(line)].join('\n')}\n`
+  return `## ${escapedMarkdown(title)}\n\n${[line(columns.map((column) => column.title)), rule, ...rows.map(line)].join('\n')}\n${note === undefined ? '' : `\n${escapedMarkdown(note)}\n`}`
 }
 
 /** Escapes text for Markdown, on one line: no markup, links or HTML. */
