@@ -284,6 +284,17 @@ t.test('a failed reload logs every mistake with its place, and is counted', asyn
   t.strictSame(counted, [refusal, null])
 })
 
+t.test('at a terminal, serve says in plain text where it listens', async (t) => {
+  const folder = t.testdir({ 'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]' })
+  const ending = new AbortController()
+  const { stdout } = await runCommand(['serve', '--config', folder, '--port', '0', '--log-level', 'silent'], {
+    signal: ending.signal,
+    terminal: true,
+    onStdout: () => ending.abort(),
+  })
+  t.match(stdout, /^reward-gateway serves one at (http:\S+) \(page: \1\/ui\/, docs: \1\/docs\)\n$/)
+})
+
 const somaxconn = '/proc/sys/net/core/somaxconn'
 const mostWaiting = existsSync(somaxconn) ? Number(readFileSync(somaxconn, 'utf8')) : 0
 const skip = mostWaiting < 2000 && 'this system lets no 2,000 connections wait'
@@ -305,6 +316,17 @@ t.test('a process that serves', async (t) => {
   const address = /at http:\/\/(\S+):(\d+) /
   while (!address.test(written)) await once(child.stdout, 'data')
   const [, host = '', port] = address.exec(written) ?? []
+
+  t.test('writes only JSON to standard output, with names of levels and readable times', async (t) => {
+    for (const line of written.trim().split('\n')) {
+      const { level, time, msg } = JSON.parse(line)
+      t.equal(level, 'info', line)
+      t.equal(new Date(time).toISOString(), time)
+      t.type(msg, 'string')
+    }
+    const said = written.split('\n').find((line) => address.test(line)) ?? ''
+    t.match(JSON.parse(said), { url: `http://${host}:${port}`, rewards: ['one'] })
+  })
 
   await t.test(
     'lets thousands of connections wait while it is busy, without a reset',

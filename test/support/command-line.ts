@@ -14,7 +14,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly onStdout?: (text: string) => unknown
   readonly onStderr?: (text: string) => unknown
-  /** Standard error is a terminal. */
+  /** Standard output and standard error are a terminal. */
   readonly terminal?: boolean
   readonly onHangup?: (listener: () => void) => () => void
 }
@@ -25,7 +25,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
   const [stdout, stderr] = [sink(options.onStdout), sink(options.onStderr)]
   const code = await main(argv, {
     stdin: Readable.from([stdin]),
-    stdout: stdout.stream,
+    stdout: Object.assign(stdout.stream, { isTTY: options.terminal ?? false }),
     stderr: Object.assign(stderr.stream, { isTTY: options.terminal ?? false }),
     env,
     signal,

@@ -1,3 +1,4 @@
+import { jsonLine } from '../../core/json/text.ts'
 import { defineCommand } from '../command.ts'
 import { configsOf, functionFolders } from '../gateway.ts'
 import { file, flag, misused, oneOf, text, whole } from '../options.ts'
@@ -65,9 +66,11 @@ in use.`,
         ...(port !== undefined && { port }),
       })
       const server = await opening
-      io.stdout.write(
-        `reward-gateway serves ${server.rewards.join(', ')} at ${server.url} (page: ${server.url}/ui/, docs: ${server.url}/docs)\n`,
-      )
+      const { url, rewards } = server
+      const msg = `reward-gateway serves ${rewards.join(', ')} at ${url} (page: ${url}/ui/, docs: ${url}/docs)`
+      // The log has this stream too, so that a program that reads it gets JSON alone.
+      const line = { level: 'info', time: new Date().toISOString(), url, rewards, msg }
+      io.stdout.write(io.stdout.isTTY ? `${msg}\n` : jsonLine(line))
       await aborted(io.signal)
     } finally {
       endHangups?.()

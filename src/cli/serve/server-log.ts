@@ -11,6 +11,12 @@ import { FunctionFaults } from './function-log.ts'
 /** The server's log. */
 export type Log = Awaited<ReturnType<typeof createApp>>['log']
 
+/** What collectors of logs expect of a line: the level's name, and the time in ISO 8601. */
+export const logFormat = {
+  formatters: { level: (level: string) => ({ level }) },
+  timestamp: () => `,"time":"${new Date().toISOString()}"`,
+}
+
 const flushMs = 10_000
 
 /** Maximum number of lines per request. */

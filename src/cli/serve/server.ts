@@ -19,7 +19,15 @@ import { LiveView } from '../../serving/telemetry/live/live.ts'
 import { shownText } from '../../serving/telemetry/live/shown-row.ts'
 import { openMetrics } from '../../serving/telemetry/metrics/metrics.ts'
 import { cannotListen } from './listening.ts'
-import { type Log, logSandboxes, openJudgeLog, queueLog, slowSamples, withLog } from './server-log.ts'
+import {
+  type Log,
+  logFormat,
+  logSandboxes,
+  openJudgeLog,
+  queueLog,
+  slowSamples,
+  withLog,
+} from './server-log.ts'
 
 /** The server options of `serve` and `demo`. */
 interface ServerOptions extends Omit<ObservedOptions, 'events'> {
@@ -135,7 +143,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       ...(gateway.settings.inspector.enabled && { live }),
       bodyLimit: limits.max_body_bytes,
       receiveMs: limits.receive_s * 1000,
-      logger: { level: options.logLevel, hooks: { streamWrite: hideSecrets } },
+      logger: { ...logFormat, level: options.logLevel, hooks: { streamWrite: hideSecrets } },
     })
     log = app.log
     told.flush()

@@ -42,7 +42,12 @@ interface AppOptions {
   readonly logger?:
     | FastifyBaseLogger
     | boolean
-    | { level: string; hooks: { streamWrite(line: string): string } }
+    | {
+        level: string
+        hooks: { streamWrite(line: string): string }
+        formatters: { level(name: string): object }
+        timestamp(): string
+      }
   /** Maximum bytes of a request body, after decompression. */
   readonly bodyLimit: number
   /** Maximum time to receive the headers and body of a request, in milliseconds. Default: 60,000. */
