@@ -23,16 +23,20 @@ in use.`,
     'reward-functions': functionFolders,
     host: text(
       'HOST',
-      "the address to listen at, instead of the configs' own; 0.0.0.0 listens at all addresses",
+      'the address to listen at (default 127.0.0.1, or what the configs say); 0.0.0.0 listens at all addresses',
     ),
-    port: whole('PORT', "the port to listen at, instead of the configs' own; 0 selects a free one", {
-      high: 65_535,
-    }),
+    port: whole(
+      'PORT',
+      'the port to listen at (default 8080, or what the configs say); 0 selects a free one',
+      {
+        high: 65_535,
+      },
+    ),
     watch: flag('reloads when a file of the configs, functions or keys changes'),
     simulate: flag(
       'starts simulated judges in this process, whose addresses the configs read from variables, and serves with them alone',
     ),
-    'log-level': oneOf(logLevels, 'the lowest level that is logged', {
+    'log-level': oneOf(logLevels, `the lowest level that is logged: ${logLevels.join(', ')}`, {
       or: 'info',
       value: 'LEVEL',
     }),
