@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Locator } from 'playwright-core'
 import t from 'tap'
 import { figures } from '../../../src/serving/telemetry/monitors/run-figures.ts'
 import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
@@ -23,6 +24,8 @@ t.teardown(async () => {
   await scene.close()
 })
 
+const boxOf = async (place: Locator) => (await place.boundingBox()) ?? { height: Number.NaN }
+
 t.test('every view passes axe, fits the viewport and logs nothing, in both themes', async (t) => {
   for (const colorScheme of ['light', 'dark'] as const) {
     const { page, troubles, context } = await visit(browser, scene, 'rewards', { colorScheme })
@@ -36,6 +39,12 @@ t.test('every view passes axe, fits the viewport and logs nothing, in both theme
       t.strictSame(await violations(page), [], `${view}, ${colorScheme}`)
       await page.setViewportSize(narrow)
       t.equal(await overflow(page), 0, `${view}, ${colorScheme}: nothing stands out at 390 px`)
+      if (view === 'rewards') {
+        const parts = page.locator('.terms .narrow-only td')
+        t.match(await parts.first().innerText(), /^weight 1 · /)
+        for (const { height } of await Promise.all((await parts.all()).map(boxOf)))
+          t.ok(height < 30, `what a term does stands in one line, ${height} px high`)
+      }
       if (colorScheme === 'dark') t.strictSame(await violations(page), [], `${view}, narrow`)
     }
     t.strictSame(troubles, [], 'no message, no error, nothing outside')

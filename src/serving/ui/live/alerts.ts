@@ -185,7 +185,8 @@ export const figureAdvice: Readonly<Record<string, string>> = {
   group_entropy_bits: 'Raise the sampling temperature, and look at KL and at the prompts.',
   length_correlation:
     'Read long and short answers of one group. Add overlong-penalty, or tell the judges to ignore length.',
-  duplicate_answers_ratio: 'The policy has collapsed, or its sampling temperature is too low.',
+  duplicate_answers_ratio:
+    'Read some answers. Raise the sampling temperature; if it is high enough, the policy has collapsed: go back to an earlier checkpoint, and add repetition-penalty.',
   repetition_ratio: 'Read some answers, and add repetition-penalty.',
   rule_judge_disagreement_ratio:
     'Open samples where they differ: the rule or the judge is wrong, or is being fooled.',
@@ -203,7 +204,7 @@ const advice = {
   ejected: 'Look at the server. It comes back by itself once it answers.',
   otherModel: 'The server was started with another model: correct it, or the address in gateway.yaml.',
   unconfined:
-    'Programs may do what the user of the gateway may. Use a sandbox, as docs/code-rewards.md describes.',
+    "Programs may do what the gateway's user may. Take isolation: unconfined out of gateway.yaml, or name the address of a 'reward-gateway sandbox' on another machine under sandboxes (docs/sandboxes.md).",
   drift:
     'Was a judge started again with other weights or another template? Compare samples of before and after that step.',
   hacking: 'Stop the run, read the best paid answers, and attack the reward with reward-gateway audit.',

@@ -222,28 +222,40 @@ function TermTable(props: {
           const step = served.steps[at]
           const slots = slotsOf(scores, span, now, length)
           const { n, mean, bins } = summed(slots)
+          const part = step && partOf(step, at === 0, served.formula !== null)
           return (
-            <tr>
-              <th scope="row">
-                <span class="term-name">{name}</span>
-                <span class="muted by">{step && partOf(step, at === 0, served.formula !== null)}</span>
-              </th>
-              <td class="number">{count(ended.scored ?? 0)}</td>
-              <td class="number wide-only">{count(ended.off ?? 0)}</td>
-              <td class={`number ${ended.failed ? 'bad-text' : ''}`}>{count(ended.failed ?? 0)}</td>
-              <td class="number strong">{fixed(mean)}</td>
-              <td class="wide-only">
-                <SparkLine values={meansOf(slots)} range={scores.range} label={`Mean of ${name} over time`} />
-              </td>
-              <td>
-                <Ranged range={scores.range}>
-                  <Histogram
-                    bins={bins}
-                    label={`${n} scores of ${name} from ${scores.range.map(figure).join(' to ')}`}
+            <>
+              <tr>
+                <th scope="row">
+                  <span class="term-name">{name}</span>
+                  <span class="muted by wide-only">{part}</span>
+                </th>
+                <td class="number">{count(ended.scored ?? 0)}</td>
+                <td class="number wide-only">{count(ended.off ?? 0)}</td>
+                <td class={`number ${ended.failed ? 'bad-text' : ''}`}>{count(ended.failed ?? 0)}</td>
+                <td class="number strong">{fixed(mean)}</td>
+                <td class="wide-only">
+                  <SparkLine
+                    values={meansOf(slots)}
+                    range={scores.range}
+                    label={`Mean of ${name} over time`}
                   />
-                </Ranged>
-              </td>
-            </tr>
+                </td>
+                <td>
+                  <Ranged range={scores.range}>
+                    <Histogram
+                      bins={bins}
+                      label={`${n} scores of ${name} from ${scores.range.map(figure).join(' to ')}`}
+                    />
+                  </Ranged>
+                </td>
+              </tr>
+              <tr class="narrow-only">
+                <td class="muted" colSpan={5}>
+                  {part}
+                </td>
+              </tr>
+            </>
           )
         })}
       </tbody>
