@@ -173,6 +173,14 @@ t.test('every trainer has a page, and all pages have the same order', async (t) 
   t.strictSame(told.flatMap((one) => one.recorded).sort(), recorded.sort())
 })
 
+t.test('a recipe names the Python client before a function that does without it', async (t) => {
+  const names = readdirSync('docs/recipes').map((file) => `recipes/${file}`)
+  const own = names.filter((name) => page(name).includes('import urllib'))
+  t.ok(own.length >= 5, own.join(', '))
+  for (const name of own)
+    t.match(page(name), /\(\.\.\/\.\.\/clients\/python\/README\.md\).*import urllib/s, name)
+})
+
 t.test('the settings of trainers are on their page, and each trainer has settings', async (t) => {
   const { trainers: schema } = gatewayConfig.shape
   const shapes = Object.entries(schema.unwrap().shape)
