@@ -131,7 +131,7 @@ function voteWords({ n, aggregate, min, earlyStop }: PlanStep['votes'], models: 
 
 function unreadableWords(setting: PlanStep['onUnreadable'], what: string): string {
   if (setting === 'fail') return `${what} makes the sample invalid.`
-  if (setting === 'skip') return `${what} leaves the step out: it pays what an off step pays.`
+  if (setting === 'skip') return `${what} turns the step off for this sample.`
   return `${what} counts as ${setting}.`
 }
 

@@ -8,7 +8,7 @@
 exports[`dist/test/cli/check.test.js > TAP > check explains a config in plain words, and warns about an unguarded judge > must match snapshot 1`] = `
 demo (version <hash>): everything at once
   1. rule: gsm8k-progressive scores from 0 to 1. The reward starts with its score.
-  2. loose: loose-judge asks judge and other (generate) 2 times each and takes the median, of at least 3 verdicts, scores from 0 to 1. Adds 0.5 x its score. Only where the gate is open. A text without a verdict leaves the step out: it pays what an off step pays.
+  2. loose: loose-judge asks judge and other (generate) 2 times each and takes the median, of at least 3 verdicts, scores from 0 to 1. Adds 0.5 x its score. Only where the gate is open. A text without a verdict turns the step off for this sample.
   3. critique: critic asks judge (generate), for a text that later steps read. Only where the gate is open.
   4. blind: blind-judge asks judge (generate), scores from 0 to 1. Multiplies the reward by its score. Only where the gate is open and rule == 1. Reads what critique said. A text without a verdict counts as 0.5.
   5. field: field-judge asks judge (choose), scores from 0 to 1. Adds (0 at step 0, 1 at step 100, linear; 0.25 without a step) x its score. Only where the gate is open and the data source fits chat/*, !chat/x. A text without a verdict makes the sample invalid.
