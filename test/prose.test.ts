@@ -63,6 +63,18 @@ t.test('pages have none of the phrases that read as translated', async (t) => {
   for (const page of [...pages, 'CHANGELOG.md']) findIn(t, page, readFileSync(page, 'utf8'), phrases)
 })
 
+t.test('no line of prose has more than 400 characters', async (t) => {
+  for (const page of pages) {
+    const prose = readFileSync(page, 'utf8').replace(/^ *```.*?^ *```$/gms, (block) =>
+      block.replace(/.+/g, ''),
+    )
+    prose.split('\n').forEach((line, at) => {
+      if (line.length > 400 && !/^(?: {4}| *\|)/.test(line))
+        t.fail(`${page}:${at + 1} has ${line.length} characters: cut it into short paragraphs or a list`)
+    })
+  }
+})
+
 t.test('pages call settings by their present names', async (t) => {
   for (const page of pages) {
     // The table of old names.
