@@ -39,7 +39,7 @@ const bracketed = new RegExp(
 )
 /** Another answer that is ruled out: `Canberra, not Sydney`. */
 const ruledOut =
-  /(?:,\s*|\s?\(\s?)(?:and\s+)?not\s+((?:(?:in|at|on|by|the|an?)\s+){0,2}(?:(?:\p{Lu}|\d)[\p{L}\d'’.-]*\s?|(?<=\b(?:the|an?)\s)\p{Ll}+\s?){1,4})\)?\.?$/u
+  /(?:,\s*|\s?\(\s?)(?:and\s+)?not\s+((?:(?:in|at|on|by|the|an?)\s+){0,2}(?:(?:\p{Lu}|\d)[\p{L}\d'’.-]*(?![\p{L}\d'’.-])\s?|(?<=\b(?:the|an?)\s)\p{Ll}+(?!\p{Ll})\s?){1,4})\)?\.?$/u
 const labelled =
   /^(?:the\s+)?(?:(?:final|correct)\s+)?(?:answer|author|writer|name|person|place|city|country|capital|year|date)\s*:\s+/i
 const month =

@@ -14,8 +14,24 @@ export class Texts {
     return items[this.below(items.length)] as T
   }
 
-  /** One to forty pieces, a third of the time damaged afterwards. `own` pieces come as often as all the others. */
+  /**
+   * One to forty pieces, a third of the time damaged afterwards. `own` pieces come as often as all the others. One text of ten repeats
+   * something short up to 150 times.
+   */
   text(own: readonly string[] = []): string {
+    return this.below(10) === 0 ? this.#pumped(own) : this.#joined(own)
+  }
+
+  /** What makes a pattern try many ways to read one run: the run has a beginning that fits, and an end that does not. */
+  #pumped(own: readonly string[]): string {
+    const unit = Array.from({ length: 1 + this.below(3) }, () =>
+      this.one(this.below(3) === 0 ? pieces : units),
+    ).join('')
+    const ends = () => (this.below(3) === 0 ? '' : this.#joined(own))
+    return ends() + unit.repeat(20 + this.below(130)).slice(0, 1200) + ends()
+  }
+
+  #joined(own: readonly string[]): string {
     let text = ''
     for (let left = 1 + this.below(this.below(10) === 0 ? 40 : 8); left > 0; left--)
       text += own.length > 0 && this.below(2) === 0 ? this.one(own) : this.one(pieces)
@@ -40,6 +56,19 @@ export class Texts {
     return text
   }
 }
+
+/** Of runs. */
+const units = [
+  ...' \t\n=.,:;-+*_"\'’()[]{}$\\/%?!#|axÀ1',
+  'or ',
+  'not ',
+  'a ',
+  'the ',
+  '1 ',
+  ', ',
+  'is ',
+  '\\quad ',
+]
 
 const pieces = [
   ...[

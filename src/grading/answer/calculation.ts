@@ -52,7 +52,7 @@ export function arithmetic(side: string): Fraction | null {
 
 /** A calculation behind an answer and what it counts: `142 pens (180 − 38)`, `142, i.e. 180 - 38`. */
 const workBehind =
-  /^((?:\s?(?:%|°)|\s?\p{L}[\p{L}'’]{0,20}){0,6}\s?)(?:[([]\s?([^()[\]]{3,120}(?:\([^()]{1,60}\)[^()[\]]{0,60})?)[)\]]|(?::\s(?=[\d(])|(?:,\s|[–—:]\s|\s-\s)?(?:i\.?e\.?,?|that\s+is,?|namely|from|because|since|as)\s)([^()[\],;]{3,120}$))/iu
+  /^((?:\s?(?:%|°)|\s?\p{L}[\p{L}'’]{0,20}(?![\p{L}'’])){0,6}\s?)(?:[([]\s?([^()[\]]{3,120}(?:\([^()]{1,60}\)[^()[\]]{0,60})?)[)\]]|(?::\s(?=[\d(])|(?:,\s|[–—:]\s|\s-\s)?(?:i\.?e\.?,?|that\s+is,?|namely|from|because|since|as)\s)([^()[\],;]{3,120}$))/iu
 /** What a calculation behind an answer begins with. */
 const hasWork = /^[^\d]{0,80}?(?:[([:]|\b(?:i\.?e|that\s+is|namely|from|because|since|as)\b)[^\d]{0,40}\d/i
 const operator = /[-+*/×÷·⋅−]|\b(?:plus|minus|times|multiplied|divided)\b/i

@@ -79,7 +79,7 @@ export const numberKind: AnswerKind<WholeNumber> = {
 /** How far behind a number a remark on it may begin. */
 const longestRemark = 600
 const again =
-  /^((?:\s?\p{L}+|\s?[%°]){0,4}?)[*_]{0,2}(?:\s?\(|,\s|\s)(?:or|i\.?e\.?,?|that\s+is,?|which\s+(?:is|equals)|equivalently,?|also)\s(?=[-\d$€£])/iu
+  /^((?:\s?\p{L}+(?!\p{L})|\s?[%°]){0,4}?)[*_]{0,2}(?:\s?\(|,\s|\s)(?:or|i\.?e\.?,?|that\s+is,?|which\s+(?:is|equals)|equivalently,?|also)\s(?=[-\d$€£])/iu
 
 /** The text behind a number without the same value again: `4.5 cups (or 4 1/2 cups)`. */
 function withoutSame(rest: string, value: Fraction): string {

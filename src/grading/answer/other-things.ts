@@ -9,7 +9,7 @@ import { unitAt } from './units.ts'
 
 const bracket = /^([^()[\]\n.!?;]{0,60}?)\s?[*_]{0,2}[([]([^()[\]\n]{3,200})[)\]][*_]{0,2}/
 const clause =
-  /^((?:[\s*_]{0,4}\p{L}+){1,3})[*_]{0,2},?\s(?:and|plus|with|while|whereas|leaving|which\s+leaves|y|und|et|e)\s([^.!?;\n]{3,120})(?=[.!?;]?\s*(?:$|\n|[.!?;]\s))/iu
+  /^((?:[\s*_]{0,4}\p{L}+(?!\p{L})){1,3})[*_]{0,2},?\s(?:and|plus|with|while|whereas|leaving|which\s+leaves|y|und|et|e)\s([^.!?;\n]{3,120})(?=[.!?;]?\s*(?:$|\n|[.!?;]\s))/iu
 /** How far another value is from the number: `, $8.60 less than the list price`. */
 const compared =
   /,\s(?:which\s+is\s+|that\s+is\s+|i\.e\.\s)?[$€£]?\d[\d.,]*\d?%?\s(?:\p{L}+\s)?(?:less|more|fewer|cheaper|longer|shorter|higher|lower|larger|smaller)\s+than\b[^.;\n]{0,100}/iu

@@ -272,7 +272,7 @@ const deniedAbroad = new RegExp(`${foreignDenial.source}[\\p{L}\\s'’]{2,40}[$�
 const contrast =
   /\b(?:but|actually|really|however|no|not|wait|correct\w*|should|rather|sorry|or|and\/or|becomes?|then)\b|[=≈→⇒]|->|=>/i
 const ofWhole =
-  /^\s*(?:\\?%|percent\b)?\s*\*{0,2}\s*(?:\p{L}+\s+){0,3}?(?:out\s+)?of\s+(?:the|all|his|her|their|its|these|those|our|my)?\s*(?:the\s+)?\$?$/iu
+  /^\s*(?:(?:\\?%|percent\b)\s*)?(?:\*{1,2}\s*)?(?:\p{L}+\s+){0,3}?(?:out\s+)?of\s+(?:the|all|his|her|their|its|these|those|our|my)?\s*(?:the\s+)?\$?$/iu
 const beside =
   /\b(?:instead\s+of|(?:down|up)\s+from|rather\s+than|compared\s+(?:to|with))\s+(?:\p{L}+\s+)?\$?$/iu
 const again = /[,;(–—]\s*(?:or|that\s+is|i\.?e\.?,?|which\s+(?:is|equals)|equivalent\s+to)\s*$/i

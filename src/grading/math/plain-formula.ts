@@ -25,7 +25,7 @@ const numerical = /^(?!\d+ \d+\/\d+$)[\d\s.,+\-−–/=%*]*$/
 const ratio = /^\d+ ?: ?\d+$/
 /** A number with the name that it is given. */
 const assignment =
-  /^(?:(?:\p{L}[\p{L}\d_']{0,5}(?:\(\w\))?|[\d\s.+\-*/×·÷^()=²³!]{1,200})\s*=)*\s*[-−]?\d[\d.,/]*[%!]?$/u
+  /^(?:(?:\p{L}[\p{L}\d_']{0,5}(?:\(\w\))?\s*|[\d\s.+\-*/×·÷^()²³!]{1,200})=)*\s*[-−]?\d[\d.,/]*[%!]?$/u
 
 const isOfFormula = (word: string, before: string, after: string): boolean => {
   if (article.test(word)) return operand.test(after) || operation.test(before)
