@@ -134,9 +134,14 @@ export async function stillAlive(pids: readonly number[]): Promise<number> {
 /** From the first try to the reward. */
 const msOf = ({ sentMs, doneMs }: Final): number => doneMs - sentMs
 
-/** p99 of the rows by rule only, milliseconds, and how much of it trainer, balancer or replica stood in line for a core. */
-export function p99ByRule(finals: readonly Final[]): { ms: number; waitedMs: number } {
-  const rows = finals.filter(({ row }) => isByRule(row))
+/**
+ * p99 of the rows by rule only, milliseconds, and how much of it trainer, balancer or replica stood in line for a core: of those that
+ * arrived, or of those that were asked again.
+ */
+export function p99ByRule(answers: readonly Final[], ofAgain: boolean): { ms: number; waitedMs: number } {
+  const rows = answers.filter(
+    ({ row, isAgain, failure }) => isByRule(row) && isAgain === ofAgain && failure !== 'aborted',
+  )
   const ms = quantile(rows.map(msOf), 0.99)
   const served = rows.map((final) => Math.max(0, msOf(final) - final.waitedMs))
   return { ms, waitedMs: ms - quantile(served, 0.99) }

@@ -17,6 +17,8 @@ export interface Final {
   readonly doneMs: number
   /** Of these, how many the processes between trainer and reward stood in line for a core. */
   readonly waitedMs: number
+  /** Asked again because its group has a newer version: it waits for others that are asked with it. */
+  readonly isAgain: boolean
 }
 
 interface UnderWay {
@@ -89,8 +91,8 @@ export class Trainer {
   }
 
   /** Resolves once the row has its final answer, or is cancelled. */
-  async score(row: Row): Promise<void> {
-    const final = await this.#ask(row, bodyOf(row))
+  async score(row: Row, isAgain = false): Promise<void> {
+    const final = await this.#ask(row, bodyOf(row), isAgain)
     if (!final) return
     this.answers.push(final)
     if (this.finals.has(row.id)) this.violations.push(`${row.id} has two final rewards`)
@@ -113,7 +115,7 @@ export class Trainer {
     const older = finals.filter(({ edition }) => edition < newest)
     this.again += older.length
     for (const { row } of older) this.finals.delete(row.id)
-    await Promise.all(older.map(({ row }) => this.#gently(() => this.score(row))))
+    await Promise.all(older.map(({ row }) => this.#gently(() => this.score(row, true))))
   }
 
   /** Closes the requests that have been under way longest; says how many. */
@@ -131,7 +133,7 @@ export class Trainer {
   }
 
   /** null: cancelled. */
-  async #ask(row: Row, body: string): Promise<Final | null> {
+  async #ask(row: Row, body: string, isAgain = false): Promise<Final | null> {
     const controller = new AbortController()
     const sentMs = this.#now()
     const bytes = Buffer.byteLength(body)
@@ -146,7 +148,7 @@ export class Trainer {
         if ('answer' in told) {
           const { answer, replica } = told
           const waitedMs = Math.max(0, this.#stage.waitedMs(replica) - (waited[replica] ?? 0))
-          return { row, ...answer, tries, sentMs, doneMs: this.#now(), waitedMs }
+          return { row, ...answer, tries, sentMs, doneMs: this.#now(), waitedMs, isAgain }
         }
         if (this.#now() - sentMs > patienceMs) {
           this.violations.push(`${row.id} had no answer within ${patienceMs / 1000} s`)
