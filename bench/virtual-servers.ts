@@ -18,20 +18,18 @@ class VirtualConnections {
     this.#speed = speed
   }
 
-  dispatch({ body }: { body: string }, handler: Dispatcher.DispatchHandler): void {
-    const { model, prompt } = JSON.parse(body) as { model: string; prompt: string }
+  /** As undici calls the handlers of transport.ts. */
+  dispatch({ body }: { body: string | Uint8Array }, handler: Dispatcher.DispatchHandler): void {
+    const { model, prompt } = JSON.parse(Buffer.from(body).toString()) as { model: string; prompt: string }
     const cancel = this.#clock.after(this.#latencyOf(prompt) / this.#speed, () => {
-      handler.onResponseStart?.(controller, 200, {}, 'OK')
-      handler.onResponseData?.(controller, Buffer.from(completion(model)))
-      handler.onResponseEnd?.(controller, {})
+      handler.onHeaders?.(200, [], () => {}, 'OK')
+      handler.onData?.(Buffer.from(completion(model)))
+      handler.onComplete?.([])
     })
-    const controller = {
-      abort(reason: Error) {
-        cancel()
-        handler.onResponseError?.(controller, reason)
-      },
-    } as unknown as Dispatcher.DispatchController
-    handler.onRequestStart?.(controller, {})
+    handler.onConnect?.((reason) => {
+      cancel()
+      handler.onError?.(reason ?? new Error('aborted'))
+    })
   }
 
   async destroy(): Promise<void> {}
