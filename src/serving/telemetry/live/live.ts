@@ -85,8 +85,7 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'running'
     const now = this.now()
     const invalid: number[] = []
     // Counting many rows goes on after the engine has released the images.
-    const found = imagesToShow(event.rows)
-    const images = found.size > 0 && this.policy === 'full' ? found : null
+    const images = this.policy === 'full' ? imagesToShow(event.rows) : null
     const count = (index: number): void => {
       const outcome = event.outcomes[index]
       if (!outcome) return
@@ -99,10 +98,10 @@ export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'running'
       for (let index = 0; index < event.rows.length; index++) {
         const row = event.rows[index]
         if (!row) continue
-        const ofRow = images?.get(row)
+        const found = images?.get(row)
         if (!kept.includes(index)) this.#forget(row)
         // A large row may be gone again, for a larger one of its request.
-        else if (ofRow && this.#rows.get(`${id}:${index}`)) this.#images.keep(row, ofRow)
+        else if (found && this.#rows.get(`${id}:${index}`)) this.#images.keep(row, found)
       }
     }
     return eachInSlices(event.outcomes.length, count, keepSome)
