@@ -10,6 +10,7 @@ import {
   type Failure,
   type ImagePart,
   isBlank,
+  isTextOnly,
   type Message,
   type Part,
   type Sample,
@@ -54,7 +55,7 @@ export function answersInParts({ turns }: Sample): boolean {
 
 /** Flags for the parts of a sample that a step ignores. */
 export function ignoredFlags({ ask, ignore }: Step, sample: Sample): readonly string[] {
-  if (ignore.size === 0) return []
+  if (ignore.size === 0 || isTextOnly(sample)) return []
   const found = new Set<string>()
   for (const { part } of partsFor(ask, sample)) {
     const type = typeOf(part)
