@@ -82,10 +82,14 @@ export function rewardRange(plan: Folding): Range | null {
   return ranges.length === 0 ? null : hull(ranges.flat())
 }
 
-/** The range that rewards are scaled by: `rewardRange` if it has two finite ends that differ, otherwise null. */
+/** Whether values can be scaled by a range: its ends are finite and differ. */
+export const isBounded = ([low, high]: Range): boolean =>
+  Number.isFinite(low) && Number.isFinite(high) && high > low
+
+/** The range that rewards are scaled by: `rewardRange` if it is bounded, otherwise null. */
 export const declaredRange = memoizeByObject((plan: Folding): Range | null => {
   const range = rewardRange(plan)
-  return range?.every(Number.isFinite) && range[1] > range[0] ? range : null
+  return range && isBounded(range) ? range : null
 })
 
 const isLiteral = (pattern: string): boolean => !pattern.includes('*') && !pattern.startsWith('!')

@@ -1,5 +1,6 @@
 import type { FailureKind, Outcome } from '../../../core/sample/sample.ts'
 import type { RequestDone } from '../../../scoring/engine/events.ts'
+import { isBounded } from '../../../scoring/plan/fold.ts'
 
 type Plan = RequestDone['plan']
 
@@ -113,10 +114,9 @@ class Series {
 
   /** Without a finite range, the range grows with the values. */
   constructor(range: readonly [number, number] | null) {
-    const isBounded =
-      range !== null && Number.isFinite(range[0]) && Number.isFinite(range[1]) && range[0] < range[1]
-    ;[this.#low, this.#high] = isBounded ? range : [0, 1]
-    if (isBounded) this.#doublings = maxDoublings
+    const bounds = range !== null && isBounded(range) ? range : null
+    ;[this.#low, this.#high] = bounds ?? [0, 1]
+    if (bounds) this.#doublings = maxDoublings
   }
 
   get range(): readonly [number, number] {

@@ -2,6 +2,7 @@ import type { FailureKind, Outcome, Sample, Score, Unreadable } from '../../../c
 import { repeatedSubstringShare } from '../../../core/statistics/repeated-share.ts'
 import { binaryEntropy, spreadOf } from '../../../core/statistics/summary.ts'
 import type { RequestDone } from '../../../scoring/engine/events.ts'
+import { isBounded } from '../../../scoring/plan/fold.ts'
 
 /** A running mean. */
 export interface Mean {
@@ -323,8 +324,6 @@ export function scalingOf({ steps }: Plan, range: Range | null): PlanScaling {
     ),
   }
 }
-
-const isBounded = ([low, high]: Range): boolean => Number.isFinite(low) && Number.isFinite(high) && high > low
 
 const shareOf =
   ([low, high]: Range) =>
