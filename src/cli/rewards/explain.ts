@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { GatewayError } from '../../core/errors.ts'
 import { hideSecrets } from '../../core/secrets.ts'
 import { reasonOf } from '../../core/system-error.ts'
+import { rounded } from '../../scoring/plan/explain.ts'
 import { arithmetics } from '../../scoring/plan/fold.ts'
 import type { RecordedPart, RecordedTurn } from '../../serving/telemetry/record/rollout.ts'
 import type { RecordedAsk, RecordedRow, RecordedTerm } from '../../serving/telemetry/record/row.ts'
@@ -203,9 +204,8 @@ function arithmeticOf(
   return `; ${shown(before)} ${op === 'add' ? '+' : 'x'} ${sum}`
 }
 
-/** 12 significant digits: hides the noise of binary fractions, which the record keeps. */
-const shown = <T extends number | null>(value: T): T =>
-  (value === null ? null : Number(value.toPrecision(12))) as T
+/** The record keeps the noise of binary fractions. */
+const shown = (value: number | null): string | null => (value === null ? null : rounded(value))
 
 const mostShownSteps = 20
 
@@ -215,7 +215,7 @@ function madeOf(term: RecordedTerm): string[] {
   const values = steps.slice(0, mostShownSteps).map(({ value }) => shown(value))
   const named = (values: Readonly<Record<string, unknown>>) =>
     Object.entries(values).map(
-      ([name, value]) => `${name} ${kept(typeof value === 'number' ? shown(value) : value)}`,
+      ([name, value]) => `${name} ${typeof value === 'number' ? shown(value) : kept(value)}`,
     )
   return [
     ...(Object.keys(parts).length > 0 ? [`   parts: ${named(parts).join(', ')}`] : []),

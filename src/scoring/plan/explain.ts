@@ -171,5 +171,5 @@ function invalidWords(onInvalid: OnInvalid): string {
 const between = (low: number, high: number): string =>
   low === high ? `at ${low}` : `from ${rounded(low)} to ${rounded(high)}`
 
-/** Hides the noise of binary fractions. */
-const rounded = (value: number): string => String(Number(value.toPrecision(12)))
+/** A number with 12 significant digits, which hide the noise of binary fractions. */
+export const rounded = (value: number): string => String(Number(value.toPrecision(12)))
