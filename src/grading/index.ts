@@ -23,8 +23,14 @@ export * from './rubric/published-replies.ts'
 export * from './rubric/questions.ts'
 export * from './rubric/replies.ts'
 export { holdsRubric, type Rubric, readRubric, rubricOf } from './rubric/rows.ts'
-export * from './rubric/rubric-row.ts'
-export { type Criterion, type RubricForm, type RubricProblem, rubricLimits } from './rubric/rubric-row.ts'
+export {
+  type Criterion,
+  criterionKey,
+  criterionLabel,
+  type RubricForm,
+  type RubricProblem,
+  rubricLimits,
+} from './rubric/rubric-row.ts'
 export * from './rubric/sums.ts'
 export * from './rubric/verdict.ts'
 export * from './search-answer.ts'

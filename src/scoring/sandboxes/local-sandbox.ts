@@ -24,15 +24,17 @@ import {
 import { sameValues } from './compare.ts'
 import { Excerpts } from './excerpts.ts'
 import { checkLanguages, checkLevel, confinementText, worseThan } from './greeting.ts'
-import type {
-  Confinement,
-  ProgramOutcome,
-  ProgramRequest,
-  Sandbox,
-  SandboxEvents,
-  SandboxSnapshot,
+import {
+  broken,
+  type Confinement,
+  endedEarly,
+  type ProgramOutcome,
+  type ProgramRequest,
+  type Sandbox,
+  type SandboxEvents,
+  type SandboxSnapshot,
+  withoutLanguage,
 } from './sandbox.ts'
-import { broken, endedEarly, withoutLanguage } from './sandbox.ts'
 import type { LocalConfig } from './sandbox-config.ts'
 import { type CoreUser, SharedCores } from './shared-cores.ts'
 import { type Greeting, Zygote, ZygoteGone } from './zygote.ts'

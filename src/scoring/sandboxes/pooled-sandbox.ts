@@ -10,15 +10,16 @@ import { EndpointRegistry, type MemberOwner } from '../models/pool/endpoint-regi
 import { InstancePool } from '../models/pool/pool.ts'
 import { UpstreamError } from '../models/transport/upstream-error.ts'
 import { NoExpectedValue } from './case-result.ts'
-import type {
-  Confinement,
-  ProgramOutcome,
-  ProgramRequest,
-  Sandbox,
-  SandboxEvents,
-  SandboxSnapshot,
+import {
+  type Confinement,
+  endedEarly,
+  type ProgramOutcome,
+  type ProgramRequest,
+  type Sandbox,
+  type SandboxEvents,
+  type SandboxSnapshot,
+  withoutLanguage,
 } from './sandbox.ts'
-import { endedEarly, withoutLanguage } from './sandbox.ts'
 import type { ServersConfig } from './sandbox-config.ts'
 import { sandboxFusion } from './sandbox-fusion.ts'
 import { ownServers, type SandboxBackend, type SandboxQuestion } from './sandbox-server.ts'

@@ -61,6 +61,8 @@ export interface AnalysisOptions {
   readonly thresholds?: HighValue
 }
 
+const solvedByDefault = 1
+
 /** A group worth training on. The names are the published columns. */
 interface HighValueGroup {
   readonly group_id: string
@@ -76,7 +78,7 @@ interface HighValueGroup {
 
 /** Analyzes files from `score` or records of a gateway. Throws RG_INPUT_INVALID. */
 async function analyzeScored(files: readonly string[], options: AnalysisOptions = {}): Promise<Analysis> {
-  const { thresholds = highValueDefaults, solvedAt = 1 } = options
+  const { thresholds = highValueDefaults, solvedAt = solvedByDefault } = options
   return withScored(files, options, false, async (connection) => ({
     files,
     solvedAt,
@@ -167,7 +169,7 @@ async function failureCounts(connection: DuckDBConnection): Promise<Analysis['fa
 
 const withScored = <T>(
   files: readonly string[],
-  { solvedAt = 1 }: AnalysisOptions,
+  { solvedAt = solvedByDefault }: AnalysisOptions,
   keepTexts: boolean,
   work: (connection: DuckDBConnection) => Promise<T>,
 ): Promise<T> =>

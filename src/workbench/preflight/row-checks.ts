@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { nearestName } from '../../core/nearest-name.ts'
-import type { Json } from '../../core/sample/sample.ts'
-import { promptText, type Sample } from '../../core/sample/sample.ts'
+import { type Json, promptText, type Sample } from '../../core/sample/sample.ts'
 import { type Criterion, holdsRubric, type Rubric, rubricOf } from '../../grading/index.ts'
 import type { Plan } from '../../scoring/plan/plan.ts'
 import { isObject } from '../dataset/row.ts'
