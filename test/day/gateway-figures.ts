@@ -3,7 +3,7 @@
  * how long its loop was blocked. A block is the processor time of the main thread between two ticks, as in test/support/loop-probe.ts.
  * The ticks wake a process that would rest, 50 times a second: it says what those cost, so that nobody takes that for the gateway's.
  */
-import { mainThreadMs } from '../support/cpu.ts'
+import { reading } from '../support/cpu.ts'
 
 /** What a replica's process says of itself. */
 export interface ReplicaFigures {
@@ -29,14 +29,14 @@ export type ReplicaOrder = number | 'weigh' | 'collect'
 const tickMs = 20
 const weighedTicks = 150
 const blocks = new Map<number, number>()
-let last = { wall: performance.now(), cpu: mainThreadMs() }
+let last = reading()
 let tickCostMs = 0
 let watchedMs = 0
 /** What the ticks so far took, while the process finds out what a tick costs. */
 let weighed: number[] | null = null
 
 function tick(): void {
-  const now = { wall: performance.now(), cpu: mainThreadMs() }
+  const now = reading()
   const cpu = now.cpu - last.cpu
   const ms = Math.round(Math.min(now.wall - last.wall, cpu))
   blocks.set(ms, (blocks.get(ms) ?? 0) + 1)
@@ -77,7 +77,7 @@ process.on('message', (order: ReplicaOrder) => {
     return
   }
   globalThis.gc?.()
-  last = { wall: performance.now(), cpu: mainThreadMs() }
+  last = reading()
   tell(true)
 })
 process.on('disconnect', () => process.exit(1))

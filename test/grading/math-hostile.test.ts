@@ -1,6 +1,6 @@
 import t from 'tap'
 import { equalMath, finalStatement, readMathTruth, verifyMath } from '../../src/grading/math/index.ts'
-import { cpuMs } from '../support/cpu.ts'
+import { cheapestMs } from '../support/cpu.ts'
 import { LatexFuzz } from '../support/latex-fuzz.ts'
 
 const how = { precision: 6, strict: true, relationAsSet: false }
@@ -17,16 +17,7 @@ const truths = [
 
 const read = truths.map((text) => readMathTruth(text)).filter((truth) => truth !== null)
 
-/** CPU milliseconds of a run that should take less than `limit`; the cheapest of three where the first took more. */
-function cost(limit: number, run: () => void): number {
-  let cheapest = Number.POSITIVE_INFINITY
-  for (let k = 0; k < 3 && cheapest >= limit; k++) {
-    const start = cpuMs()
-    run()
-    cheapest = Math.min(cheapest, cpuMs() - start)
-  }
-  return cheapest
-}
+const cost = (limit: number, run: () => unknown): number => cheapestMs(limit, 3, run)
 
 t.test('an answer over the budget is unequal, and found so quickly', async (t) => {
   const answers: Record<string, string> = {

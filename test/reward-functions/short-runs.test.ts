@@ -4,7 +4,7 @@ import mathVerify from '../../reward-functions/math-verify.ts'
 import numericMatch from '../../reward-functions/numeric-match.ts'
 import qaF1 from '../../reward-functions/qa-f1.ts'
 import { scored } from '../../src/contract/testing.ts'
-import { cpuMs } from '../support/cpu.ts'
+import { cheapestMs } from '../support/cpu.ts'
 
 // A pattern that can read a run of signs in many ways tries them all where the text behind the run does not fit. A bound on the length
 // of what it reads does not help: 100 letters in up to four words can be cut in four million ways.
@@ -18,16 +18,7 @@ const readers = {
 /** Milliseconds of CPU; the ways of one run took 50 to 1,500, and one pattern never ended. */
 const most = process.env.NODE_V8_COVERAGE === undefined ? 40 : 80
 
-/** The cheapest of four: the first also compiles. */
-function cost(run: () => unknown): number {
-  let cheapest = Number.POSITIVE_INFINITY
-  for (let tries = 0; tries < 4 && cheapest > most; tries++) {
-    const start = cpuMs()
-    run()
-    cheapest = Math.min(cheapest, cpuMs() - start)
-  }
-  return cheapest
-}
+const cost = (run: () => unknown): number => cheapestMs(most, 4, run)
 
 t.test('a response of some hundred signs costs some milliseconds, whatever it repeats', async (t) => {
   const begins = [

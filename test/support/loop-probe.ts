@@ -3,17 +3,13 @@
  * thread between two ticks of a timer, so that a busy machine does not lengthen it; of all threads, where the kernel does not
  * tell (no Linux), and never more than the clock's time.
  */
-import { cpuMs, mainThreadMs } from './cpu.ts'
+import { cpuMs, reading } from './cpu.ts'
 import type { Figures } from './served.ts'
 import { block } from './yardstick.ts'
 
 const tickMs = 5
 let longestBlockMs = 0
 let last = reading()
-
-function reading(): { wall: number; cpu: number } {
-  return { wall: performance.now(), cpu: mainThreadMs() }
-}
 
 function look(): void {
   const now = reading()
