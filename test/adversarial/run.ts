@@ -13,6 +13,7 @@ export interface Cost {
   readonly name: string
   /** Of all bodies, once unpacked. */
   readonly bytes: number
+  readonly requests: number
   readonly statuses: readonly number[]
   readonly wallMs: number
   /** The longest time in which the loop took no event, milliseconds of processor time. */
@@ -127,6 +128,7 @@ async function strikeOnce(gateway: Served, attack: Attack, slownessBefore: numbe
   const cost: Cost = {
     name,
     bytes: (attack.unpackedBytes ?? body.length) * times * atOnce,
+    requests: times * atOnce,
     statuses: [...got],
     wallMs,
     blockMs: after.longestBlockMs,
