@@ -7,7 +7,7 @@ import type { Canary, CanaryEvents } from '../canary/canary.ts'
 import { type Engine, openEngine } from '../engine/engine.ts'
 import { type EngineEvents, engineEventNames } from '../engine/events.ts'
 import type { BoundFunction, FunctionEvents, FunctionHost } from '../functions/function-host.ts'
-import { openFunctions } from '../functions/open-functions.ts'
+import { type OpenFunctions, openFunctions } from '../functions/open-functions.ts'
 import type { ForwardReply, ForwardRequest } from '../models/interface/ask.ts'
 import type { ModelEvents } from '../models/interface/events.ts'
 import type { ModelConfig } from '../models/interface/model-config.ts'
@@ -200,7 +200,7 @@ interface ReloadEvents {
 export interface Runtime {
   readonly settings: GatewaySettings
   readonly plans: ReadonlyMap<string, Plan>
-  readonly functions: FunctionHost
+  readonly functions: OpenFunctions
   readonly models: Models
   readonly sandboxes: Sandboxes
   readonly engine: Engine
@@ -220,7 +220,7 @@ export interface Runtime {
 
 /**
  * Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all problems; then nothing stays open. `before` is the runtime that this
- * one replaces: they share instances and unchanged models.
+ * one replaces: they share instances, unchanged models, and the threads of the package's own functions.
  */
 async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<Runtime> {
   const { clock, env, guard, events = {} } = options
@@ -229,15 +229,18 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
   // Read lazily: offline commands use no keys and need no secrets.
   let keys = before?.hasReadKeys ? readKeys(settings.keys, env) : null
   const { folders, threads, timeout_s: timeoutSeconds, memory_mb: memoryMb, python } = settings.functions
-  const functions = await openFunctions({
-    folders: [...folders, ...options.functionFolders],
-    sampleTimeoutMs: timeoutSeconds * 1000,
-    memoryMb,
-    python: { command: python.command, processes: python.processes, memoryMb: python.memory_mb },
-    clock,
-    ...(threads !== undefined && { threads }),
-    ...(events.functions && { events: events.functions }),
-  })
+  const functions = await openFunctions(
+    {
+      folders: [...folders, ...options.functionFolders],
+      sampleTimeoutMs: timeoutSeconds * 1000,
+      memoryMb,
+      python: { command: python.command, processes: python.processes, memoryMb: python.memory_mb },
+      clock,
+      ...(threads !== undefined && { threads }),
+      ...(events.functions && { events: events.functions }),
+    },
+    before?.functions,
+  )
   let opened: Models | null = null
   const sandboxes =
     before?.sandboxes.next(settings.sandboxes) ??
