@@ -30,7 +30,8 @@ export async function startMeasured(
   const [file = '', ...args] = command
   const url = `http://127.0.0.1:${port}`
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'inherit'] })
-  process.once('exit', () => child.kill())
+  const end = (): void => void child.kill()
+  process.once('exit', end)
   await answering(`${url}${path}`, child)
   return {
     url,
@@ -44,6 +45,7 @@ export async function startMeasured(
     async stop() {
       child.kill('SIGTERM')
       if (child.exitCode === null) await once(child, 'exit')
+      process.off('exit', end)
     },
   }
 }

@@ -9,7 +9,14 @@ import {
   isOtherLanguage,
 } from './answer/known-words.ts'
 import { undressed } from './answer/legible.ts'
-import { numberKind, ownRest, plainNumberKind, truthNumber, type WholeNumber } from './answer/number.ts'
+import {
+  numberKind,
+  ownRest,
+  plainDigits,
+  plainNumberKind,
+  truthNumber,
+  type WholeNumber,
+} from './answer/number.ts'
 import { announcedNumber, unmarkedNumber } from './answer/unmarked-number.ts'
 import { equalFractions, type Fraction } from './arithmetic.ts'
 import { compatible, isSpace, lastCodePoints, trimSpace, whiteSpace } from './characters.ts'
@@ -191,7 +198,7 @@ export function numberAt(
  * ```
  */
 export function soleNumber(text: string): { readonly number: string } | { readonly reason: string } {
-  return numberAt(text, 'whole')
+  return plainDigits.test(text) ? { number: text } : numberAt(text, 'whole')
 }
 
 /** The final number that a response states. */

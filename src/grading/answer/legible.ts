@@ -35,6 +35,8 @@ const asciiForm = (text: string): string =>
 
 const dressing =
   /\\(?:boxed|fbox|text|textbf|textit|textrm|textnormal|textsf|texttt|mathrm|mathbf|mathit|mathsf|mathbb|boldsymbol|bm|bold|bf|rm|emph|underline|mbox|operatorname|displaystyle|textstyle|left|right|big|Big|bigg|Bigg|large|Large|huge)(?![A-Za-z])\*?/g
+/** What any of the patterns below needs. Most texts around a number have none of it. */
+const dressed = /[\\${}~<_]|[^\0-\x7f]|\s\s/
 const spacing = /\\(?:quad|qquad|,|;|:|!| |~|\[|\]|\(|\))|(?<=[\p{L}\d.,:)])~(?=[\p{L}\d\\${(])|\\(?=\n|$)/gu
 
 /**
@@ -42,6 +44,7 @@ const spacing = /\\(?:quad|qquad|,|;|:|!| |~|\[|\]|\(|\))|(?<=[\p{L}\d.,:)])~(?=
  * `$`, braces) is gone; any other command stays, so that a reader which does not know it refuses the answer.
  */
 export function undressed(text: string): string {
+  if (!dressed.test(text)) return trimSpace(text)
   const plain = withoutMarkup(withoutCalculations(text))
     .replace(/(\d)(?:\{,\}|\\,|\\ |\\!|\u202f|\u2009|\u00a0)(?=\d{3}(?!\d))/g, '$1,')
     .replace(/-(\s*\\[dtc]?frac\s*\{\s*)-/g, '$1')
