@@ -152,6 +152,7 @@ async function cpuMsOf({ concurrency }: Point, bodies: readonly string[], reques
 function bodyOf(reward: string, batch: number, length: number, group: number, request: number): string {
   const text = prose(length)
   const samples = Array.from({ length: batch }, (_, index) => ({
+    prompt: 'How many apples are there?',
     response: `${text}\n#### ${request}${index}`,
     ground_truth: group > 0 ? puzzle : '1',
     ...(group > 0 && { group_id: `${request}-${Math.floor(index / group)}` }),

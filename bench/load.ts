@@ -17,7 +17,11 @@ export interface LoadResult {
   readonly first: unknown
 }
 
-/** Throws at the first answer that is not 200. */
+interface Answer {
+  readonly results?: readonly { readonly failure?: unknown }[]
+}
+
+/** Throws at the first answer that is not 200, and if the first of all has a sample without a reward: refusals cost less. */
 export async function applyLoad({ url, path, bodies, requests, concurrency }: Load): Promise<LoadResult> {
   const pool = new Pool(url, { connections: concurrency, headersTimeout: 0, bodyTimeout: 0 })
   const latencies: number[] = []
@@ -36,8 +40,11 @@ export async function applyLoad({ url, path, bodies, requests, concurrency }: Lo
       })
       if (answer.statusCode !== 200)
         throw new Error(`${path}: ${answer.statusCode} ${await answer.body.text()}`)
-      if (first === undefined) first = await answer.body.json()
-      else await answer.body.dump({ limit: Number.MAX_SAFE_INTEGER })
+      if (first === undefined) {
+        first = await answer.body.json()
+        const failed = (first as Answer).results?.find(({ failure }) => failure)
+        if (failed) throw new Error(`${path}: a sample has no reward: ${JSON.stringify(failed.failure)}`)
+      } else await answer.body.dump({ limit: Number.MAX_SAFE_INTEGER })
       latencies.push(performance.now() - began)
     }
   }
