@@ -97,7 +97,7 @@ await t.test('attacks stay text for the tokenizer, and the only verdict is what 
 await t.test('a data set of 50 rows is evaluated', (t) => evaluateVllm(t, urls))
 
 await t.test(
-  'prefix affinity finds more of the prompts in the caches than taking turns or the idle one',
+  'prefix affinity finds more of the prompts in the caches than taking turns, and no fewer than the idle one',
   async (t) => {
     const model = { model: 'tiny-judge', cache: 'never', sampling: { temperature: 0, max_tokens: 1 } }
     const models = openModels(
@@ -132,7 +132,8 @@ await t.test(
       `prompt tokens found in the caches: ${near} with affinity, ${inTurn} in turns, ${least} by least outstanding`,
     )
     t.ok(near > inTurn)
-    t.ok(near > least)
+    // Where one of two idle servers is quicker, that one gets them all.
+    t.ok(near >= least)
     t.ok(inTurn > 0)
   },
 )
