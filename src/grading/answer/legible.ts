@@ -35,9 +35,10 @@ const asciiForm = (text: string): string =>
 
 const dressing =
   /\\(?:boxed|fbox|text|textbf|textit|textrm|textnormal|textsf|texttt|mathrm|mathbf|mathit|mathsf|mathbb|boldsymbol|bm|bold|bf|rm|emph|underline|mbox|operatorname|displaystyle|textstyle|left|right|big|Big|bigg|Bigg|large|Large|huge)(?![A-Za-z])\*?/g
-/** What any of the patterns below needs. Most texts around a number have none of it. */
-const dressed = /[\\${}~<_]|[^\0-\x7f]|\s\s/
 const spacing = /\\(?:quad|qquad|,|;|:|!| |~|\[|\]|\(|\))|(?<=[\p{L}\d.,:)])~(?=[\p{L}\d\\${(])|\\(?=\n|$)/gu
+
+/** What a text must have for any step of `undressed` but the last to change it. Most texts around a number have none of it. */
+const dressed = /[\\${}~<_]|[^\0-\x7f]|\s\s/
 
 /**
  * The answer in a piece of LaTeX or Markdown as plain text: what only dresses it (bold, text, sizes, spacing,
