@@ -24,16 +24,16 @@ export async function openBalancer(
 
   const server = createServer(
     { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 600_000 },
-    async (incoming, response) => {
+    (incoming, response) => {
       const chunks: Buffer[] = []
-      try {
-        for await (const chunk of incoming) chunks.push(chunk as Buffer)
-      } catch {
-        return
-      }
-      const group = incoming.headers['x-reward-gateway-group']
-      const first = typeof group === 'string' ? fnv1a(group) : turn++
-      pass(incoming, Buffer.concat(chunks), response, candidates(first))
+      // A trainer that goes away half-way asks for nothing.
+      incoming.on('error', () => {})
+      incoming.on('data', (chunk: Buffer) => void chunks.push(chunk))
+      incoming.once('end', () => {
+        const group = incoming.headers['x-reward-gateway-group']
+        const first = typeof group === 'string' ? fnv1a(group) : turn++
+        pass(incoming, chunks, response, candidates(first))
+      })
     },
   )
   await once(server.listen(port, '127.0.0.1'), 'listening')
@@ -54,7 +54,7 @@ export async function openBalancer(
 
   function pass(
     incoming: IncomingMessage,
-    body: Buffer,
+    body: readonly Buffer[],
     response: ServerResponse,
     [at, ...rest]: readonly number[],
   ): void {
@@ -86,7 +86,8 @@ export async function openBalancer(
       if (error.code === 'ECONNREFUSED' || wasUnread) return pass(incoming, body, response, rest)
       response.destroy()
     })
-    upstream.end(body)
+    for (const chunk of body) upstream.write(chunk)
+    upstream.end()
   }
 
   function isGone(at: number): boolean {

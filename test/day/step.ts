@@ -26,6 +26,8 @@ export interface Played {
 }
 
 const burstAt = 0.5
+/** A request is written this long before it is sent. */
+const writtenAheadMs = 3000
 /** Longer than any row may wait. */
 const tailMs = 600_000
 const mib = 2 ** 20
@@ -46,6 +48,7 @@ export async function playStep(stage: Stage, options: StepOptions): Promise<Play
   await measures.begin()
   began = time.now()
   const lastArrivalMs = rows.at(-1)?.atMs ?? 0
+  void write(trainer, rows, now, time)
   const work = send(trainer, rows, now, time)
   const burst = measures.burst(stepMs * burstAt, rows, lastArrivalMs + tailMs)
   const events = isCalm ? null : playEvents({ stage, trainer, stepMs, rows: options.rows, now, say })
@@ -70,6 +73,19 @@ export async function playStep(stage: Stage, options: StepOptions): Promise<Play
   })
   await trainer.close()
   return { rows: rows.length, verdicts, more: summaryOf(trainer) }
+}
+
+/** Writes the requests one by one, each in a turn of its own. What is not written in time is written when it is sent. */
+async function write(
+  trainer: Trainer,
+  rows: readonly Row[],
+  now: () => number,
+  { pause }: Timeline,
+): Promise<void> {
+  for (const row of rows) {
+    await pause(row.atMs - writtenAheadMs - now())
+    if (now() < row.atMs) trainer.write(row)
+  }
 }
 
 /** Sends each row at its time; resolves when all have their final answers. */

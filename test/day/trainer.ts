@@ -63,6 +63,7 @@ export class Trainer {
   readonly #stage: Stage
   readonly #now: () => number
   readonly #editionOf = new Map<string, number>()
+  readonly #written = new Map<Row, Buffer>()
   readonly #agent = new Agent({
     headersTimeout: patienceMs,
     bodyTimeout: patienceMs,
@@ -90,9 +91,16 @@ export class Trainer {
       }
   }
 
+  /** Writes the request of a row before its time, as those do that generate rollouts: rows that end together are sent together. */
+  write(row: Row): void {
+    this.#written.set(row, Buffer.from(bodyOf(row)))
+  }
+
   /** Resolves once the row has its final answer, or is cancelled. */
   async score(row: Row, isAgain = false): Promise<void> {
-    const final = await this.#ask(row, bodyOf(row), isAgain)
+    const body = this.#written.get(row) ?? Buffer.from(bodyOf(row))
+    this.#written.delete(row)
+    const final = await this.#ask(row, body, isAgain)
     if (!final) return
     this.answers.push(final)
     if (this.finals.has(row.id)) this.violations.push(`${row.id} has two final rewards`)
@@ -102,7 +110,7 @@ export class Trainer {
 
   /** Sends a rollout that was stopped half-way: it must come to no reward. */
   async scoreHalf(row: Row): Promise<void> {
-    const final = await this.#ask(row, bodyOf(row, true))
+    const final = await this.#ask(row, Buffer.from(bodyOf(row, true)))
     if (final) this.answers.push(final)
     if (final && final.failure !== 'aborted')
       this.violations.push(`${row.id} was aborted and came to ${final.reward ?? final.failure}`)
@@ -133,10 +141,10 @@ export class Trainer {
   }
 
   /** null: cancelled. */
-  async #ask(row: Row, body: string, isAgain = false): Promise<Final | null> {
+  async #ask(row: Row, body: Buffer, isAgain = false): Promise<Final | null> {
     const controller = new AbortController()
     const sentMs = this.#now()
-    const bytes = Buffer.byteLength(body)
+    const bytes = body.length
     this.underWay.set(row, { controller, sentMs, bytes })
     this.#bytes += bytes
     this.mostBytes = Math.max(this.mostBytes, this.#bytes)
@@ -164,7 +172,7 @@ export class Trainer {
     }
   }
 
-  async #try(row: Row, body: string, signal: AbortSignal): Promise<Told> {
+  async #try(row: Row, body: Buffer, signal: AbortSignal): Promise<Told> {
     const headers = {
       'content-type': 'application/json',
       'x-reward-gateway-group': encodeURIComponent(row.group),
