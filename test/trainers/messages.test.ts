@@ -58,6 +58,20 @@ t.test('parts that are no text are kept in their places', async (t) => {
   t.equal(new Set(hashes).size, 4)
 })
 
+t.test('what a text part says beside its text is kept, and empty fields are not', (t) => {
+  const citation = { title: 'Almanac', page: 7 }
+  const content = [
+    { type: 'text', text: 'a', citations: [citation], annotations: [], logprobs: null },
+    { type: 'text', text: 'b', annotations: {} },
+  ]
+  t.strictSame(read({ role: 'user', content })[0]?.parts, [
+    { type: 'text', text: 'a' },
+    { type: 'other', name: 'text', value: content[0] },
+    { type: 'text', text: 'b' },
+  ])
+  t.end()
+})
+
 t.test('images are told apart by what they show', async (t) => {
   const hashOf = (image: unknown) => {
     const [part] = assistant({ content: [{ type: 'image_url', image_url: image }] })?.parts ?? []

@@ -6,6 +6,7 @@ import yesNoJudge from '../../../reward-functions/yes-no-judge.ts'
 import type { PartQuestions } from '../../../src/contract/index.ts'
 import { type CanaryEvents, InstanceVerdict } from '../../../src/scoring/canary/canary.ts'
 import { probesAsShipped, shippedProbes } from '../../../src/scoring/canary/probes.ts'
+import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { arithmeticPolicy, type Policy } from '../../../src/simulator/policies.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../../src/simulator/server.ts'
 import { fakeClock } from '../../support/clock.ts'
@@ -35,8 +36,12 @@ async function watched(t: Test, canary: object, step: object = {}) {
   const results: string[] = []
   const told: (string | null)[] = []
   const waiters: { count: number; wake: () => void }[] = []
+  const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
+  t.teardown(() => metrics.close())
   const events: CanaryEvents = {
-    probed({ result }) {
+    probed(probe) {
+      metrics.canary.probed?.(probe)
+      const { result } = probe
       results.push(result)
       for (const { count, wake } of waiters) if (results.length >= count) wake()
     },
@@ -72,17 +77,27 @@ async function watched(t: Test, canary: object, step: object = {}) {
   }
   const states = () => gateway.models()[0]?.instances.map(({ state }) => state)
   const finished = () => judges.map(({ server }) => server.stats().sequences.finished)
-  return { clock, judges, gateway, told, round, states, finished }
+  return { clock, judges, gateway, told, round, states, finished, metrics }
 }
 
 t.test('the canaries of a judge on two instances', async (t) => {
-  const { clock, judges, gateway, told, round, states, finished } = await watched(t, {})
+  const { clock, judges, gateway, told, round, states, finished, metrics } = await watched(t, {})
   const [one, two] = judges
   if (!one || !two) throw new Error('two judges are needed')
 
   await t.test('the first round comes soon, and an instance that judges correctly passes it', async (t) => {
     t.strictSame(await round(6000, 6), new Array(6).fill('passed'))
     t.strictSame(states(), ['ready', 'ready'])
+  })
+
+  await t.test('each probe counts once for each instance in the metrics', async (t) => {
+    const { text } = await metrics.expose()
+    const counts = text.split('\n').filter((line) => line.startsWith('reward_gateway_canary_probes_total{'))
+    t.equal(counts.length, 3)
+    for (const line of counts) {
+      t.match(line, /model="judge",function="yes-no-judge",probe="[^"]+",result="passed"/)
+      t.match(line, / 2$/)
+    }
   })
 
   await t.test('one round of wrong answers ejects no instance', async (t) => {

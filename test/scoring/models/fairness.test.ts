@@ -1,4 +1,6 @@
 import t from 'tap'
+import { Batcher } from '../../../src/scoring/models/batch.ts'
+import type { UpstreamRequest } from '../../../src/scoring/models/dispatch/dispatch.ts'
 import { CancelToken } from '../../../src/scoring/models/interface/cancel-token.ts'
 import { InstancePool } from '../../../src/scoring/models/pool/pool.ts'
 import { PoolMember } from '../../../src/scoring/models/pool/pool-member.ts'
@@ -336,5 +338,44 @@ t.test(
         pool.members.map(() => [0, 0]),
       )
     }
+  },
+)
+
+t.test(
+  'a batch of several requests waits in the turn of the one with the fewest questions in it',
+  async (t) => {
+    const sent: UpstreamRequest<unknown>[] = []
+    const batcher = new Batcher({
+      clock: fakeClock(),
+      backend: {
+        translateBatch: () => ({ path: '/embed', body: {} }),
+      } as unknown as ConstructorParameters<typeof Batcher>[0]['backend'],
+      headers: {},
+      capacity: () => ({ questions: endless, tokens: endless }),
+      maxWaitMs: 0,
+      hedgesImages: false,
+      send: (work) => {
+        sent.push(work)
+        return new Promise(() => {})
+      },
+    })
+    const settings = {} as Parameters<Batcher['add']>[1]['settings']
+    const [small, large] = [new CancelToken('small'), new CancelToken('large')]
+    for (const request of [large, small, large, large, small])
+      void batcher.add(
+        'texts',
+        { ask: 'embed', settings, prefix: '', most: 64 },
+        {
+          input: 'x' as never,
+          request,
+          deadline: 1,
+          stop: new CancelToken(),
+          trace: undefined,
+          watch: undefined,
+        },
+      )
+    await new Promise((resolve) => setImmediate(resolve))
+    t.equal(sent.length, 1)
+    t.equal(sent[0]?.request, small)
   },
 )

@@ -86,6 +86,14 @@ const app = await testApp(
           cache: 'never',
           rewards: { returns: 'tokens' },
         },
+        // The tokenizer makes one token of both.
+        fused: {
+          model: 'prm',
+          instances: [model.url],
+          health: { interval_s: 0 },
+          cache: 'never',
+          rewards: { returns: 'tokens', mark: '.', step_token: '\n' },
+        },
       },
     },
     ...Object.fromEntries(own.map((name) => [name, config(name)])),
@@ -102,6 +110,9 @@ const app = await testApp(
     },
     skywork: {
       steps: [{ name: 'q', function: 'step-rewards', model: 'skywork', options: { form: 'skywork' } }],
+    },
+    fused: {
+      steps: [{ name: 'q', function: 'step-rewards', model: 'fused', options: { form: 'skywork' } }],
     },
     bounded: { steps: [{ name: 'q', function: 'step-rewards', model: 'bounded' }] },
     mixed: { steps: [{ name: 'q', function: 'step-rewards', model: 'skywork' }] },
@@ -337,4 +348,12 @@ t.test('a question with steps is never cut to fit', async (t) => {
     ['q:refused'],
     'an answer that is too long by itself',
   )
+})
+
+t.test('a mark and a step token that are not one token each fail by name, and score nothing', async (t) => {
+  t.match(await scored('fused', 'One step.\n\nAnother.'), {
+    valid: false,
+    reward: null,
+    failure: { detail: /rewards\.mark and rewards\.step_token must be one token each/ },
+  })
 })

@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
 import { createApp } from '../../../src/serving/http/app.ts'
+import { Pauses } from '../../../src/serving/queue/pauses.ts'
 import { openQueue } from '../../../src/serving/queue/queue.ts'
+import type { Unit } from '../../../src/serving/queue/ready.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
+import { fakeClock } from '../../support/clock.ts'
 import { testGateway } from '../../support/gateway.ts'
 import { judging, rewards, worldOf } from '../../support/queue-world.ts'
 import { newFolder } from '../../support/run-store.ts'
@@ -70,3 +73,24 @@ t.test(
     t.match(of('long'), { state: 'scored', result: { reward: 2 } })
   },
 )
+
+t.test('one rollout waits an hour for its reward, and nobody looks for it afterwards', (t) => {
+  const clock = fakeClock()
+  const found: Unit[] = []
+  let isThere = false
+  const pauses = new Pauses({
+    clock,
+    again: () => t.fail('it was never tried'),
+    hasReward: () => isThere,
+    found: (unit) => void found.push(unit),
+  })
+  const unit = { members: [{ head: { reward: 'judged' }, isOver: false }], tries: 0 } as unknown as Unit
+  pauses.awaitReward(unit)
+  clock.advance(3_600_000)
+  t.strictSame(found, [])
+  isThere = true
+  clock.advance(1000)
+  t.strictSame(found, [unit])
+  t.equal(clock.pending, 0)
+  t.end()
+})

@@ -421,3 +421,30 @@ t.test("a deadline is met, although the system's time was set forward and back",
   deadlines.stop()
   await store.close()
 })
+
+t.test(
+  'who waits for finals or early results is called for each, and no more once they have gone',
+  async (t) => {
+    const store = await opened(newFolder())
+    const calls = { finals: 0, partials: 0 }
+    const leave = [
+      store.onFinal(() => {
+        calls.finals += 1
+      }),
+      store.onPartial(() => {
+        calls.partials += 1
+      }),
+    ]
+    const score = async (uid: string) => {
+      const { pending } = await store.submit(submission(uid, 'x'))
+      await store.keepPartial(pending as Pending, '{}')
+      await finish(store, [pending as Pending])
+    }
+    await score('a')
+    t.strictSame(calls, { finals: 1, partials: 1 })
+    for (const one of leave) one()
+    await score('b')
+    t.strictSame(calls, { finals: 1, partials: 1 })
+    await store.close()
+  },
+)
