@@ -37,9 +37,7 @@ export async function startMeasured(
     url,
     cpuSeconds: () => cpuSecondsOf(String(child.pid)),
     childrenCpuSeconds: () =>
-      readdirSync(`/proc/${child.pid}/task`)
-        .flatMap((task) => readFileSync(`/proc/${child.pid}/task/${task}/children`, 'utf8').trim().split(' '))
-        .reduce((sum, pid) => sum + (pid === '' ? 0 : cpuSecondsOf(pid)), 0),
+      descendantsOf(String(child.pid)).reduce((sum, pid) => sum + cpuSecondsOf(pid), 0),
     rssMib: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
     async stop() {
@@ -77,6 +75,14 @@ export function startSimulatedJudge(port: number, shape: readonly string[]): Pro
 export function startScript(name: string, port: number, ...args: string[]): Promise<MeasuredProcess> {
   const command = ['node', 'node_modules/.bin/jiti', `bench/${name}.ts`, String(port), ...args]
   return startMeasured(command, port, '/livez')
+}
+
+/** A process that confines another one stands between the gateway and it. */
+function descendantsOf(pid: string): readonly string[] {
+  return readdirSync(`/proc/${pid}/task`)
+    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' '))
+    .filter(Boolean)
+    .flatMap((child) => [child, ...descendantsOf(child)])
 }
 
 /** By the scheduler's clock of nanoseconds, unless threads have ended: those are only in the clock of ticks. */
