@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { descendantsOf } from '../test/support/descendants.ts'
 
 /** A server under measurement, in a process of its own. */
 export interface MeasuredProcess {
   readonly url: string
   /** User and system CPU time of all its threads so far. */
   cpuSeconds(): number
-  /** The same of the processes that it started and that still run. */
+  /** The same of all processes below it that still run: one that confines a function stands between. */
   childrenCpuSeconds(): number
   /** Resident memory, MiB. */
   rssMib(): number
@@ -37,7 +38,7 @@ export async function startMeasured(
     url,
     cpuSeconds: () => cpuSecondsOf(String(child.pid)),
     childrenCpuSeconds: () =>
-      descendantsOf(String(child.pid)).reduce((sum, pid) => sum + cpuSecondsOf(pid), 0),
+      descendantsOf(child.pid ?? 0).reduce((sum, pid) => sum + cpuSecondsOf(String(pid)), 0),
     rssMib: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
     async stop() {
@@ -75,14 +76,6 @@ export function startSimulatedJudge(port: number, shape: readonly string[]): Pro
 export function startScript(name: string, port: number, ...args: string[]): Promise<MeasuredProcess> {
   const command = ['node', 'node_modules/.bin/jiti', `bench/${name}.ts`, String(port), ...args]
   return startMeasured(command, port, '/livez')
-}
-
-/** A process that confines another one stands between the gateway and it. */
-function descendantsOf(pid: string): readonly string[] {
-  return readdirSync(`/proc/${pid}/task`)
-    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' '))
-    .filter(Boolean)
-    .flatMap((child) => [child, ...descendantsOf(child)])
 }
 
 /** By the scheduler's clock of nanoseconds, unless threads have ended: those are only in the clock of ticks. */

@@ -1,8 +1,9 @@
 /** 2,000 programs in the local sandbox, of which a tenth hangs, floods, forks or fills memory: verdicts, processes and memory after it. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { systemClock } from '../src/core/clock.ts'
 import { LocalSandbox } from '../src/scoring/sandboxes/local-sandbox.ts'
 import { localConfig } from '../src/scoring/sandboxes/sandbox-config.ts'
+import { descendantsOf } from '../test/support/descendants.ts'
 
 const count = Number(process.env.COUNT ?? 2000)
 const hostile = [
@@ -18,19 +19,12 @@ const limits = { cpuSeconds: 1, wallSeconds: 1, memoryMb: 128 }
 
 /** Processes below this one, and their resident MiB together with it. */
 function below(pid: number): { processes: number; mib: number } {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  let mib = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024
-  let processes = 0
-  for (const task of readdirSync(`/proc/${pid}/task`)) {
-    const children = readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim()
-    for (const child of children.split(' ').filter(Boolean).map(Number)) {
-      const inner = below(child)
-      processes += 1 + inner.processes
-      mib += inner.mib
-    }
-  }
-  return { processes, mib }
+  const all = [pid, ...descendantsOf(pid)]
+  return { processes: all.length - 1, mib: all.reduce((sum, one) => sum + mibOf(one), 0) }
 }
+
+const mibOf = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
 
 const sandbox = new LocalSandbox('local', localConfig.parse({}), systemClock)
 console.log((await sandbox.open()).text)

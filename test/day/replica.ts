@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { descendantsOf } from '../support/descendants.ts'
 import type { ReplicaFigures, ReplicaOrder } from './gateway-figures.ts'
 
 const ticksPerSecond = 100
@@ -242,20 +243,6 @@ export function waitedMsOf(pid: number | 'self'): number {
     return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
   } catch {
     return 0
-  }
-}
-
-function descendantsOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
-        .trim()
-        .split(' ')
-        .filter(Boolean)
-        .flatMap((child) => [Number(child), ...descendantsOf(Number(child))]),
-    )
-  } catch {
-    return []
   }
 }
 
