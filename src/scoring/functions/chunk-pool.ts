@@ -224,7 +224,9 @@ export class ChunkPool implements JobRunner {
     const lost = suspects.filter((suspect) =>
       areKnown ? ++suspect.deaths > 1 : ++suspect.strays > maxStrays,
     )
-    this.#remove(slot, lost, 'crash', areKnown ? suspects[0]?.job.name : undefined)
+    const [first] = areKnown ? suspects : []
+    this.#remove(slot, lost, 'crash', first?.job.name)
+    if (first) this.#queue.defer(first)
     for (const { end } of lost) end({ status: 'lost', reason })
   }
 
@@ -259,14 +261,16 @@ export class ChunkPool implements JobRunner {
 
   #endHung(slot: ExecutorSlot, victim: WaitingJob, limitMs: number, isPreempted: boolean): void {
     const { name, type } = victim.job
+    const { isSlow } = victim
     void slot.executor.end()
     if (type === 'call') this.#queue.learn(name, limitMs)
-    this.#queue.suspect(name, suspectMs, limitMs, victim.isSlow)
+    this.#queue.suspect(name, suspectMs, limitMs, isSlow)
     if (isPreempted) {
       victim.isSlow = true
       if (!this.#queue.push(victim)) victim.end({ status: 'overloaded' })
     }
     this.#remove(slot, [victim], isPreempted ? 'preempted' : 'timeout', name)
+    this.#queue.defer({ ...victim, isSlow })
     if (!isPreempted) victim.end({ status: 'timeout', limitMs })
   }
 

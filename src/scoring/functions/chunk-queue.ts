@@ -136,6 +136,11 @@ export class ChunkQueue {
     if (lane) this.spend(lane, spentMs)
   }
 
+  /** A job hung or killed its executor: what else its request has in its lane goes behind the jobs of other requests. */
+  defer({ job: { name }, request, isSlow }: WaitingJob): void {
+    if (request) (isSlow ? this.#slow : this.#apart).get(name)?.jobs.defer(request)
+  }
+
   /** Whether the function of this lane hung recently. */
   isSuspect({ name }: Lane): boolean {
     return name !== null && this.#hungLately(name)
@@ -253,6 +258,14 @@ class JobList {
   /** Returns jobs to the front, in order. */
   putBack(waiting: readonly WaitingJob[]): void {
     this.#jobs = waiting.concat(this.#jobs.slice(this.#head) as WaitingJob[])
+    this.#head = 0
+  }
+
+  /** Moves the jobs of a request behind all others. */
+  defer(request: WaitingJob['request']): void {
+    const all = this.#jobs.slice(this.#head) as WaitingJob[]
+    const isOwn = (waiting: WaitingJob): boolean => waiting.request === request
+    this.#jobs = [...all.filter((waiting) => !isOwn(waiting)), ...all.filter(isOwn)]
     this.#head = 0
   }
 

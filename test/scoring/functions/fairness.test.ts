@@ -103,6 +103,25 @@ t.test('quick rows of a hanging function do not wait for the hanging ones to tim
 })
 
 t.test(
+  'a row of another request waits for one hanging row at most, not for all of a request (M16)',
+  async (t) => {
+    for (const text of ['hang', 'die3000']) {
+      const { send, pass, ended } = simulated()
+      const [hanging, other] = [{ isOver: false }, { isOver: false }]
+      for (let row = 0; row < 64; row++) send('hangs', text, hanging)
+      await pass(1000)
+      for (let row = 0; row < 8; row++) send('hangs', '0.1', other)
+      await pass(500_000)
+      const good = ended.filter((one) => one.text === '0.1')
+      t.equal(good.length, 8)
+      const worst = Math.max(...good.map(({ ms }) => ms))
+      t.ok(worst <= limitMs + slackMs, `${text}: ${worst} ms`)
+      t.equal(ended.length, 72)
+    }
+  },
+)
+
+t.test(
   'rows that take nearly their time limit delay another function by no more than one of them (M16)',
   async (t) => {
     const { send, pass, ended } = simulated({ executors: 2 })
