@@ -57,6 +57,31 @@ t.test('the audit of a right reward', async (t) => {
   )
 })
 
+t.test('a value that the ground truth allows, too, is no attack', async (t) => {
+  const file = join(t.testdir({}), 'rows.jsonl')
+  const rowOf = (at: number) => {
+    const ground_truth = { target: [4, 5, 3, -4, 40].map((value) => String(value * at)) }
+    return { prompt: `Row ${at}?`, response: `<answer>${4 * at}</answer>`, ground_truth }
+  }
+  writeFileSync(file, [1, 10, 100].map((at) => JSON.stringify(rowOf(at))).join('\n'))
+  const { stdout } = await run('--function', 'search-em', '--input', file, '--against', 'rule', '--verbose')
+  t.match(stdout, /^wrong value\/a near number, 1 +0\/\d/m)
+  t.notMatch(stdout, /^wrong value\/.* [1-9]\d*\/\d+ /m, 'none is paid')
+})
+
+t.test('rows whose responses earn nothing are told of', async (t) => {
+  const told =
+    /^warning: the responses of 1 of 2 rows earn no more than an answer that says nothing; if they are wrong/m
+  const file = join(t.testdir({}), 'rows.jsonl')
+  const rowOf = (value: number) =>
+    JSON.stringify({ prompt: '6 * 7?', response: `#### ${value}`, ground_truth: '42' })
+  writeFileSync(file, `${rowOf(42)}\n${rowOf(41)}\n`)
+  const args = [...right, '--budget', '300', '--input', file]
+  t.match((await run(...args)).stdout, told)
+  writeFileSync(file, `${rowOf(42)}\n`)
+  t.notMatch((await run(...args)).stdout, /^warning:/m)
+})
+
 t.test(
   'an attack outside the place that is paid has a row, a text and a word in the verdict, also of an audit that fails',
   async (t) => {

@@ -131,7 +131,20 @@ function auditText(
 ): string {
   /** Told apart, because they do not fail the audit. */
   const isAside = ({ isOutside }: Finding) => isOutside && !strict && !verbose
-  const { reward, version, rows, right, near, means, families, attacks, parsers, forms, rewrites } = findings
+  const {
+    reward,
+    version,
+    rows,
+    right,
+    near,
+    worthless,
+    means,
+    families,
+    attacks,
+    parsers,
+    forms,
+    rewrites,
+  } = findings
   const names = new Set(failing.all)
   const paidFor = attacks.filter(({ name, successes }) => verbose || names.has(name) || successes > 0)
   const succeeded = paidFor.filter((one) => !isAside(one))
@@ -143,6 +156,10 @@ function auditText(
     `near misses: mean ${rounded(means.near)}, paid below the right answer ${share(near)}`,
     `an answer that says nothing: mean ${rounded(means.nothing)}`,
   ]
+  if (worthless > 0)
+    lines.push(
+      `warning: the responses of ${worthless} of ${rows} rows earn no more than an answer that says nothing; if they are wrong, leave these rows out, because every response counts as a right answer here`,
+    )
   const paid = Object.entries(forms).map(([form, count]) => `${form} (${count})`)
   if (paid.length > 0) lines.push(`forms that pay, by rows: ${paid.join(', ')}`)
   if (findings.isCutShort) lines.push('the search was given up: too many answers ran into the time limit')

@@ -50,6 +50,8 @@ export interface Findings {
   readonly right: Rate
   /** Near misses that earn less than the right answer. */
   readonly near: Rate
+  /** Rows whose response earns no more than an answer that says nothing: perhaps it is not right. */
+  readonly worthless: number
   readonly means: Readonly<Record<'right' | 'near' | 'nothing', number | null>>
   readonly families: readonly Finding[]
   readonly attacks: readonly Finding[]
@@ -107,6 +109,9 @@ export function findingsOf(
     rows: baselines.length,
     right: rateOf(baselines.filter(({ isPaid }) => isPaid).length, baselines.length),
     near: compared('near', 'right', (near, right) => near < right),
+    worthless: baselines.filter(
+      ({ right, nothing }) => right !== null && nothing !== null && right <= nothing,
+    ).length,
     means: { right: meanOf('right'), near: meanOf('near'), nothing: meanOf('nothing') },
     families: grouped(trials, ({ attack }) => attack.family),
     attacks: grouped(trials, ({ attack }) => attack.id),

@@ -11,6 +11,8 @@ export interface Value {
   readonly kind: ValueKind
   readonly right: string
   readonly wrongs: readonly string[]
+  /** What the ground truth allows beside the right value; no attack writes one of these as a wrong value. */
+  readonly allowed: readonly string[]
   /** The right value as a number. null if it is none. */
   readonly number: number | null
 }

@@ -35,7 +35,7 @@ export function placeOf(sample: Sample, nears: readonly string[]): Place | null 
       start,
       end,
       isSingle: true,
-      value: valueFrom(truth, prompt, nearTexts(response, start, end, nears)),
+      value: valueFrom(truth, prompt, nearTexts(response, start, end, nears), truths),
     }
   }
   const marked = committedSpan(response, from)
@@ -44,7 +44,12 @@ export function placeOf(sample: Sample, nears: readonly string[]): Place | null 
   const right = response.slice(start, end)
   if (right.length > longestValue || structured.test(right) || right.includes('\n')) return null
   const isSingle = truth === undefined && sample.groundTruth !== null && !isStructured(sample.groundTruth)
-  return { start, end, isSingle, value: valueFrom(right, prompt, nearTexts(response, start, end, nears)) }
+  return {
+    start,
+    end,
+    isSingle,
+    value: valueFrom(right, prompt, nearTexts(response, start, end, nears), truths),
+  }
 }
 
 const isList = (truth: Json): boolean => Array.isArray(truth)
@@ -112,16 +117,26 @@ function nearTexts(
 }
 
 /** The value with wrong ones: given near misses first, then made ones. */
-function valueFrom(right: string, prompt: string, nears: readonly string[] = []): Value {
+function valueFrom(
+  right: string,
+  prompt: string,
+  nears: readonly string[],
+  truths: readonly string[],
+): Value {
   const plain = right.replace(/^\$|^[-−]?\\\$|,(?=\d{3}\b)/g, '').replace('−', '-')
   const isNumber = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(plain) && plain.length <= 15
   const number = isNumber ? Number(plain) : null
   const kind = kindOf(right, isNumber)
+  const allowed = truths.filter((truth) => truth !== right)
   const wrongs = [...nears, ...wrongOnes(kind, right, number, prompt)].filter(
-    (one) => one !== right && (number === null || Number(one) !== number),
+    (one) => one !== right && (number === null || Number(one) !== number) && !isAllowed(one, allowed),
   )
-  return { kind, right, number, wrongs: [...new Set(wrongs)].slice(0, 4) }
+  return { kind, right, number, allowed, wrongs: [...new Set(wrongs)].slice(0, 4) }
 }
+
+/** Whether a ground truth of several values has this one, as a text or as a number. */
+const isAllowed = (text: string, allowed: readonly string[]): boolean =>
+  allowed.some((one) => one === text || Number(one) === Number(text))
 
 const opposites: Readonly<Record<string, string>> = {
   ...{ yes: 'no', no: 'yes', true: 'false', false: 'true', correct: 'incorrect', incorrect: 'correct' },
@@ -159,7 +174,7 @@ function wrongOnes(kind: ValueKind, right: string, number: number | null, prompt
 }
 
 /** Numbers near a number in one way or another: neighbours, another sign, another power of ten. */
-export function nearNumbers({ number, right }: Value): readonly string[] {
+export function nearNumbers({ number, right, allowed }: Value): readonly string[] {
   if (number === null) return []
   const digits = right.replace(/\D/g, '')
   const shuffled = digits.length > 1 ? Number([...digits].reverse().join('')) : Number.NaN
@@ -167,7 +182,7 @@ export function nearNumbers({ number, right }: Value): readonly string[] {
   const more = [number + 10, number * 1.05, number * 0.97, number + 0.5, shuffled, number / 2, number * 1000]
   return [...near, ...more]
     .map((one) => (Number.isFinite(one) && one !== number ? shortest(one) : ''))
-    .filter(Boolean)
+    .filter((one) => one !== '' && !isAllowed(one, allowed))
 }
 
 const shortest = (number: number): string => String(Number(number.toPrecision(12)))
