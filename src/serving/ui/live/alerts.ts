@@ -154,7 +154,7 @@ export const shownFigure = (name: string, value: number | null): string =>
   name.endsWith('_ratio')
     ? percent(value)
     : name.endsWith('_bits') && value !== null
-      ? `${figure(value)} bits`
+      ? `${figure(value)} ${value === 1 ? 'bit' : 'bits'}`
       : figure(value)
 
 /** The bounds of a figure in words; '' if it has none. */
@@ -198,13 +198,13 @@ export const figureAdvice: Readonly<Record<string, string>> = {
 /** The same for other alerts. */
 const advice = {
   missing:
-    "Look at the servers, and at the log of the gateway for the reason. 'reward-gateway check --connect' asks them once.",
+    "Look at the servers, and at the log of the gateway for the reason. 'reward-gateway check --connect CONFIG' asks them once.",
   suspect:
     'It answers known questions wrongly: look at its chat template, its weights and its quantisation. It comes back after a round in which everything is right.',
   ejected: 'Look at the server. It comes back by itself once it answers.',
   otherModel: 'The server was started with another model: correct it, or the address in gateway.yaml.',
   unconfined:
-    "Programs may do what the gateway's user may. Take isolation: unconfined out of gateway.yaml, or name the address of a 'reward-gateway sandbox' on another machine under sandboxes (docs/sandboxes.md).",
+    "Programs may do what the gateway's user may. Take isolation: unconfined out of gateway.yaml, or name the address of a 'reward-gateway sandbox' on another machine under sandboxes.",
   drift:
     'Was a judge started again with other weights or another template? Compare samples of before and after that step.',
   hacking: 'Stop the run, read the best paid answers, and attack the reward with reward-gateway audit.',

@@ -1,7 +1,7 @@
 import type { RowSummary } from '../../telemetry/live/shown-row.ts'
 import { clockTime, counted, duration, fixed } from '../format.ts'
 import type { LiveState } from '../live/store.ts'
-import { addressOf } from '../route.ts'
+import { addressOf, goTo } from '../route.ts'
 import { TableHead } from './table.tsx'
 import { Text, visibleText } from './text.tsx'
 
@@ -33,7 +33,11 @@ export function SampleTable(props: {
       />
       <tbody>
         {rows.map((row) => (
-          <tr key={row.id} class={row.id === chosen ? 'chosen' : ''}>
+          <tr
+            key={row.id}
+            class={row.id === chosen ? 'chosen' : ''}
+            onClick={({ target }) => opens(target) && goTo('samples', row.id)}
+          >
             <td class="time">{clockTime(row.at)}</td>
             <td class="number">
               {row.failure ? <span class="chip failed">invalid</span> : <b>{fixed(row.value)}</b>}
@@ -54,6 +58,11 @@ export function SampleTable(props: {
               ))}
               {row.turns !== null && <span class="chip">{counted(row.turns, 'turn')}</span>}
               {isTight && <Terms of={row} names={names.get(row.reward)} />}
+              {row.response === null && row.group !== null && (
+                <span class="snippet muted">
+                  group <Text of={row.group} />
+                </span>
+              )}
               {row.response !== null && (
                 <span class="snippet muted">
                   <Text of={row.response} />
@@ -74,6 +83,10 @@ export function SampleTable(props: {
     </table>
   )
 }
+
+/** Whether a click opens the row: not where it follows a link, or ends a selection of text. */
+const opens = (target: EventTarget | null): boolean =>
+  !(target as Element).closest('a') && getSelection()?.isCollapsed !== false
 
 /** The score of each term under its name. */
 function Terms({

@@ -26,7 +26,7 @@ export function Stalls({ stalls: { run, steps } }: { readonly stalls: ShownStall
   return (
     <details class="inner">
       <summary>
-        Training step{last.step === null ? '' : ` ${last.step}`}: the last reward came{' '}
+        {last.step === null ? 'The latest requests' : `Training step ${last.step}`}: the last reward came{' '}
         <b>{duration(last.ms)}</b> after the last arrival
         {last.shares[0] && (
           <>

@@ -171,9 +171,9 @@ function RecentGroups(props: { readonly live: LiveState; readonly reward: string
         <TableHead
           columns={[
             'Group',
-            ['Answers', 'number'],
+            ['Answers', 'number narrow-hides'],
             ['Mean', 'number'],
-            ['Variance, of at most 0.25', 'number'],
+            ['Variance, of at most 0.25', 'number narrow-hides'],
             `Rewards, ${figure(range[0])} to ${figure(range[1])}`,
           ]}
         />
@@ -188,7 +188,7 @@ function RecentGroups(props: { readonly live: LiveState; readonly reward: string
             const isFlat = values.length > 1 && variance !== null && variance < 1e-18
             return (
               <tr key={id}>
-                <th scope="row" class="sample-name">
+                <th scope="row" class="sample-name group-name">
                   <a
                     href={addressOf('samples', first.id)}
                     aria-label={`First sample of group ${visibleText(id)}`}
@@ -198,9 +198,9 @@ function RecentGroups(props: { readonly live: LiveState; readonly reward: string
                   {isFlat && <span class="chip flag">saturated</span>}
                   {values.length < size && <span class="chip failed">{size - values.length} invalid</span>}
                 </th>
-                <td class="number">{size}</td>
+                <td class="number narrow-hides">{size}</td>
                 <td class="number strong">{fixed(mean)}</td>
-                <td class="number">{fixed(variance)}</td>
+                <td class="number narrow-hides">{fixed(variance)}</td>
                 <td>
                   <Strip values={values} range={range} label={`Rewards: ${values.map(figure).join(', ')}`} />
                 </td>

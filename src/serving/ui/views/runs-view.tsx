@@ -101,10 +101,10 @@ function Run(props: {
       <div class="panel-head">
         <h2>{name === '' ? 'Requests without a run' : <Text of={name} />}</h2>
         <p class="muted">
-          {queued === null && 'Not in the queue: held requests'}
+          {queued === null && 'Not in the queue'}
           {monitored.length > 0 && (
             <>
-              {queued === null && ' of '}
+              {queued === null && ': requests for '}
               <Text of={[...new Set(monitored.map(({ reward }) => reward))].join(', ')} />
             </>
           )}

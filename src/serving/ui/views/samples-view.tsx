@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RowDetail, RowSummary } from '../../telemetry/live/shown-row.ts'
 import { clockTime, counted, duration, figure } from '../format.ts'
 import { askJson } from '../live/session.ts'
-import { useLive } from '../live/store.ts'
+import { type LiveState, useLive } from '../live/store.ts'
 import { Conversation, KeptImages } from '../parts/conversation.tsx'
 import { SampleTable } from '../parts/sample-table.tsx'
 import { Flags, Question, Steps } from '../parts/steps.tsx'
@@ -206,6 +206,7 @@ function SampleDetail({ id }: { readonly id: string }) {
 }
 
 function Whole({ row }: { readonly row: RowDetail }) {
+  const { served } = useLive()
   const { sample, config, failure } = row
   const { turns, turns_left_out: leftOut } = sample
   const isWhole =
@@ -240,6 +241,12 @@ function Whole({ row }: { readonly row: RowDetail }) {
         )}
       </p>
       <Steps steps={row.terms} config={config} />
+      {lacksQuestions(row, served) && (
+        <p class="note">
+          What its judges were asked is not here: it is kept only while a page is open. If rows are recorded,{' '}
+          <code>reward-gateway explain {row.id}</code> shows it.
+        </p>
+      )}
       <h3>Prompt</h3>
       <Question of={sample.prompt} label="Prompt" />
       {turns && (
@@ -270,6 +277,17 @@ function Whole({ row }: { readonly row: RowDetail }) {
         </p>
       )}
     </>
+  )
+}
+
+/** Whether a judge of this sample was asked, and nothing is known of the question. */
+function lacksQuestions({ terms, config }: RowDetail, served: LiveState['served']): boolean {
+  const steps = served?.rewards.find(({ name }) => name === config.reward)?.steps ?? []
+  return terms.some(
+    ({ name, status, asks }) =>
+      status === 'scored' &&
+      asks.length === 0 &&
+      steps.some((step) => step.name === name && step.models.length > 0),
   )
 }
 
