@@ -235,6 +235,13 @@ t.test('without a group_id, answers to the same prompt form a group', async (t) 
   t.match(await runCommand(['score', ...argv]), { code: 0 })
   const ran = await runCommand(['analyze', output, '--format', 'json'])
   t.match(JSON.parse(ran.stdout), { sources: [{ groups: { count: 1, passAtK: { 1: 0.5, 2: 1 } } }] })
+  t.equal(ran.stderr, '')
+
+  await t.test('without their groups, it says how to keep them', async (t) => {
+    const bare = join(folder, 'bare.jsonl')
+    await runCommand(['score', ...argv.slice(0, 4), '--output', bare])
+    t.match((await runCommand(['analyze', bare])).stderr, "'score --keep facts' writes the group of each row")
+  })
 })
 
 t.test('logs are recognised by their first line, plotted together, and printed line by line', async (t) => {

@@ -97,7 +97,7 @@ t.test('--fix on a folder', async (t) => {
 
   t.test('writes what passes check', async (t) => {
     t.equal(code, 0)
-    t.match(text, /2 rewards and 1 model in order\n$/)
+    t.match(text, /2 rewards and 1 model are in order\n$/)
   })
 
   t.test('reports each change with its line', async (t) => {

@@ -141,7 +141,7 @@ t.test('import writes', async (t) => {
     const folders = [join(folder, 'reward-functions'), join(output, 'reward-functions')]
     const checked = await run('check', output, ...folders.flatMap((one) => ['--reward-functions', one]))
     t.equal(checked.code, 0, checked.stderr)
-    t.match(checked.stdout, /3 rewards and \d models in order/)
+    t.match(checked.stdout, /3 rewards and \d models are in order/)
     t.match(
       checked.stdout,
       /0\.5 \* exact_match\*\*2 \+ max\(near, 0\) \* 0\.2 \+ \(reward_min \/ 5 \+ reward_ok\) \+ code/,

@@ -413,7 +413,7 @@ t.test('rows without a reward (M32)', async (t) => {
     t.equal(first, '3 of 5 rows have no reward:')
     t.match(lines, [
       /^ {2}1 bad_sample, first row 'x': response: is missing; expected a text, a list of messages, or \{ segments \}$/,
-      /^ {2}1 bad_sample, first row '3': the line is not JSON$/,
+      /^ {2}1 bad_sample, first row '3': row 4 of the file is not JSON$/,
       /^ {2}1 bad_sample, first row 'y': sample: there is no field "groundtruth"; did you mean 'ground_truth'\?$/,
       /^5 rows, 3 invalid, mean \d.*out\.jsonl$/,
     ])

@@ -99,9 +99,15 @@ texts if 'score --keep all' wrote the files.`,
           .join('\n'),
     }
     io.stdout.write(forms[format]())
+    if (analysis && lacksGroups(analysis))
+      io.stderr.write("no two rows belong to one group; 'score --keep facts' writes the group of each row\n")
     return 0
   },
 })
+
+/** Whether there are rows, and each is a group of its own. */
+const lacksGroups = ({ sources }: Analysis): boolean =>
+  sources.some(({ rows }) => rows > 1) && sources.every(({ groups }) => groups === null)
 
 function readPlot(given: string): string {
   if (/\.(?:svg|png)$/.test(given)) return given

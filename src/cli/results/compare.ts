@@ -38,7 +38,8 @@ and deviation over runs; by data source, benchmark and suite. One file alone get
   async run({ values, positionals }, io) {
     const { output, rounds, seed, k = null, 'solved-at': solvedAt = null } = values
     const format = values.format ?? formats.find((one) => output?.endsWith(`.${one}`)) ?? 'text'
-    if (positionals.length === 0) throw misused('BASE is needed', 'compare')
+    if (positionals.length === 0)
+      throw misused('a BASE is needed: the answers of the policy to compare with', 'compare')
     const policies = await policyFiles(positionals)
     const names = policies.map(({ name }) => name)
     const { answers, kOf, solvedAtOf, warnings } = await readPolicies(policies, { k, solvedAt }, io)

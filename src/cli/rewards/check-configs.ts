@@ -75,7 +75,8 @@ async function explain(
       if (bound.warning !== undefined)
         warnings.push(`${plan.name}, step ${name} (${bound.name}): ${bound.warning}`)
     for (const step of plan.steps)
-      if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, samples, functions, models)))
+      if (step.ask !== null)
+        warnings.push(...(await warningsOf(plan, step, { samples, isPlain }, functions, models)))
     for (const name of trainers) {
       const { [name]: settings }: Partial<Record<string, TrainerSettings>> = gateway.trainers
       warnings.push(...(await trainerWarnings(plan, { name, settings }, isPlain ? [] : samples, functions)))
@@ -85,7 +86,9 @@ async function explain(
   await explainSandboxes(gateway, io)
   for (const warning of warnings) io.stdout.write(`warning: ${warning}\n`)
   const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
-  io.stdout.write(`${many(plans.size, 'reward')} and ${many(models.size, 'model')} in order\n`)
+  const inOrder = `the configs of ${many(plans.size, 'reward')} and ${many(models.size, 'model')} are in order`
+  const but = warnings.length === 0 ? '' : `, with ${many(warnings.length, 'warning')}`
+  io.stdout.write(`${inOrder}${but}\n`)
 }
 
 async function explainSandboxes(gateway: GatewaySettings, io: Io): Promise<void> {
@@ -183,7 +186,7 @@ async function ask(
 async function warningsOf(
   { name }: Plan,
   step: PlanStep,
-  samples: GivenRows['samples'],
+  { samples, isPlain }: GivenRows,
   functions: FunctionHost,
   models: Resolved['models'],
 ): Promise<readonly string[]> {
@@ -208,7 +211,9 @@ async function warningsOf(
       return [`${where}: the question does not hold the response`]
     case 'no_question':
       return [
-        `${where}: not checked for an unguarded response (${found.why}); give matching rows with --input`,
+        isPlain
+          ? `${where}: not checked for an unguarded response (${found.why}); give matching rows with --input`
+          : `${where}: not checked for an unguarded response, because none of the first ${samples.length} rows of --input has a question for it (${found.why})`,
       ]
     case 'guarded': {
       const isExample = sample === plainSample || sample === rubricSample

@@ -34,7 +34,11 @@ openai-grader: the JSON of a grader; the source of a Python grader is written to
     const [source = '', path, ...more] = positionals
     const known = sources.find((one) => one === source)
     if (known === undefined)
-      throw refused(`cannot import '${source}'${didYouMean(source, sources)}; use ${sources.join(' or ')}`)
+      throw refused(
+        source === ''
+          ? `name what to import: ${sources.join(' or ')}`
+          : `cannot import '${source}'${didYouMean(source, sources)}; use ${sources.join(' or ')}`,
+      )
     if (path === undefined || more.length > 0) throw refused('one FILE is needed')
     const name = values.name ?? basename(path, extname(path)).replace(/[^A-Za-z0-9._-]+/g, '-')
     if (!/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name) || name === 'gateway')

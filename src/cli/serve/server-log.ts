@@ -211,7 +211,7 @@ export function openJudgeLog(
     log()?.warn(
       { model, instance, reason },
       isLast
-        ? "a model server is unavailable, and its model has no other; 'reward-gateway check --connect' says more"
+        ? "a model server is unavailable, and its model has no other; 'reward-gateway check --connect CONFIG' says more"
         : 'a model server is unavailable; others of its model are available',
     )
   }

@@ -58,7 +58,11 @@ export const simulateOptions = {
     readPrograms,
     { suggests: 'files' },
   ),
-  constant: option('VALUE', "the constant policy's verdict, 0 to 1, or its whole reply", readConstant),
+  constant: option(
+    'VALUE',
+    "the constant policy's verdict, 0 to 1 (a chat says 0 or 1), or its whole reply",
+    readConstant,
+  ),
   'success-rate': number('RATE', "the solver's share of right answers (default 0.5)", { low: 0, high: 1 }),
   'wrong-rate': number('RATE', 'the share of verdicts that are reversed (default 0)', { low: 0, high: 1 }),
   undecided: number('SCORE', 'the verdict if a policy has no basis for one (default 0)', { low: 0, high: 1 }),

@@ -81,7 +81,9 @@ export function parseConfig({ file, text, placeOf }: ConfigText, env: Environmen
     const key = JSON.stringify(path)
     return others.has(key) ? { value: others.get(key) } : undefined
   }
-  problems.push(...oddKeys(document).map(({ offset, message }) => ({ path: place(offset), message })))
+  // What a mistake of syntax makes of the rest is no second mistake.
+  if (problems.length === 0)
+    problems.push(...oddKeys(document).map(({ offset, message }) => ({ path: place(offset), message })))
   if (problems.length > 0) return { file, fixable, value: undefined, problems, problemAt, otherReading }
   problems.push(
     ...fillVariables(document, env).map(({ offset, message }) => ({ path: place(offset), message })),
@@ -279,10 +281,25 @@ function syntaxErrors(document: Document, lines: LineCounter): PlacedMessage[] {
   }))
 }
 
-/** YAML's own message, or which bracket is not closed. */
+/** What YAML's messages about common mistakes mean. */
+const plainWords: readonly (readonly [RegExp, string])[] = [
+  [
+    /^Unexpected flow-(?:map|seq)-start at node end/,
+    'a second value begins here: is this a file of rows, and no config?',
+  ],
+  [
+    /without - indicator|sequence may not be used as an implicit map key/i,
+    'this line is not indented like its neighbours',
+  ],
+]
+
+/** YAML's own message or what it means, or which bracket is not closed. */
 function wordsOf(message: string, document: Document, lines: LineCounter, at: number): string {
   const [, end] = /and end with a ([\]}])$/.exec(message) ?? []
-  if (end === undefined) return message
+  if (end === undefined) {
+    const [, words] = plainWords.find(([pattern]) => pattern.test(message)) ?? []
+    return words === undefined ? message : `${words} (${message})`
+  }
   let opened = -1
   visit(document, {
     Collection(_, node) {

@@ -45,7 +45,9 @@ export const stepConfig = z.strictObject({
   /** Overrides the model's sampling. */
   sampling: samplingConfig.optional(),
   op: z.enum(['add', 'mul']).optional(),
-  weight: z.union([z.number(), weightSchedule], { error: 'a number, or points and without_step' }).optional(),
+  weight: z
+    .union([z.number(), weightSchedule], { error: 'a number, or a schedule with points and without_step' })
+    .optional(),
   /** A condition over earlier steps; the step is off unless it holds. */
   when: z.string().optional(),
   /** Patterns for the sample's data_source. `*` matches any text; a leading `!` excludes. */

@@ -55,7 +55,7 @@ export function findModels(
   if (ask !== null && asked.length === 0) {
     const help =
       models.size === 0
-        ? "define one under 'models:' in gateway.yaml beside the rm-configs, and name it in 'model:'"
+        ? "define one under 'models:' in gateway.yaml beside the rm-configs, and name it in 'model:' of a config's step"
         : `add 'model:' with one of ${listed(models)}`
     report.add(at, `'${name}' asks a model; ${help}`)
   }

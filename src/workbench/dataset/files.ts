@@ -30,7 +30,7 @@ function plainWords(message: string): string {
     .replace(/^(?:[A-Z][A-Za-z]* )+Error: /, '')
     .replace(/ in file "[^"]*"/, '')
     .trim()
-  if (/Parquet magic bytes|too small to be a Parquet file/i.test(plain)) return 'is not a Parquet file'
+  if (/magic bytes|too small to be a Parquet file/i.test(plain)) return 'is not a Parquet file'
   return plain === '' ? 'cannot be read' : plain.charAt(0).toLowerCase() + plain.slice(1)
 }
 

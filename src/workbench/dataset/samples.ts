@@ -13,7 +13,7 @@ export function samplesOf(
   index: number,
   modelSteps: readonly string[],
 ): readonly (Sample | Unreadable)[] {
-  if (sent === undefined) return [badSample(String(index), 'the line is not JSON')]
+  if (sent === undefined) return [badSample(String(index), `row ${index + 1} of the file is not JSON`)]
   if (!isObject(sent)) return [readNativeSample(sent, index, literals)]
   const value = 'images' in sent ? withImageColumn(sent) : sent
   if (!isDatasetRow(value)) {

@@ -69,6 +69,14 @@ t.test('a YAML error is reported with its place', async (t) => {
     'an open list': ['steps: [\n', /^a\.yaml:\d+:\d+ \| /],
     'a key twice': ['name: a\nname: b\nsteps: [{ name: s, function: f }]\n', /^a\.yaml:2:1 \| Map keys/],
     'a list as a key': ['? [x]\n: 1\n', /a key must be a string/],
+    'a line that is not indented enough': [
+      'steps:\n  - { name: a, function: f }\n - { name: b, function: f }\n',
+      /^a\.yaml:3:1 \| this line is not indented like its neighbours/,
+    ],
+    'rows instead of a config': [
+      '{"a": 1}\n{"a": 2}\n',
+      /^a\.yaml:2:1 \| .*is this a file of rows, and no config\?/,
+    ],
     'a long number': ['description: 12345678901234567890\n', /too long to be exact/],
     'no object': ['"just a text"', /a\.yaml:1:1 \| must be an object, not a text/],
     'a huge file': ['x'.repeat(5_000_000), /at most 4194304 characters/],
@@ -212,7 +220,7 @@ t.test('every mistake of every file is reported at once, with its place and the 
     "demo.yaml:5:5: steps[0].wieght | there is no setting 'wieght'; did you mean 'weight'?",
     "demo.yaml:6:53: steps[1].model | there is no model 'jugde'; did you mean 'judge'?",
     'demo.yaml:6:68 | .nan is not finite, or too long to be exact',
-    'demo.yaml:6:68: steps[1].weight | must be a number, or points and without_step',
+    'demo.yaml:6:68: steps[1].weight | must be a number, or a schedule with points and without_step',
     "demo.yaml:7:49: steps[2].model | goes with reward models; 'gsm8k-progressive' is a rule and asks none",
     "demo.yaml:7:74: steps[2].options.moed | 'gsm8k-progressive' has no option 'moed'; did you mean 'mode'?",
     'demo.yaml:7:97: steps[2].options.mode | gsm8k-progressive: Invalid option: expected one of "strict"|"published"',

@@ -130,6 +130,11 @@ t.test(
       [several, true, 'ground_truth: expected string or number or array'],
       [several, [1], 'ground_truth: [0]: expected string, received number'],
       [z.object({ a: z.number() }), null, 'ground_truth: the row has none; expected object'],
+      [
+        z.strictObject({ allowed_ids: z.array(z.number()) }),
+        { alowed_ids: [1] },
+        'ground_truth: allowed_ids: is missing (expected array); Unrecognized key: "alowed_ids"; did you mean \'allowed_ids\'?',
+      ],
       [z.object({ a: several }), { a: {} }, 'ground_truth: a: expected string or number or array'],
       [z.unknown().refine((value) => value === 1), 2, "ground_truth: the function's schema refuses it"],
       [z.string().refine((text) => text === 'x', 'must be x'), 'y', 'ground_truth: must be x'],

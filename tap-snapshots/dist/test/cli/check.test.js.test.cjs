@@ -28,6 +28,6 @@ judge: m by vllm on http://127.0.0.1:8101, http://127.0.0.1:8102; 256 questions 
 other: n by openai on no instances yet; 256 questions at once each, 120 s for one
 warning: demo, step loose (loose-judge): the prompt holds the response outside a guarded value, so it can instruct the judge; use prompt\`...\`
 warning: demo, step blind (blind-judge): the question does not hold the response
-2 rewards and 2 models in order
+the configs of 2 rewards and 2 models are in order, with 2 warnings
 
 `
