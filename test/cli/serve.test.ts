@@ -325,7 +325,12 @@ t.test('a process that serves', async (t) => {
       t.type(msg, 'string')
     }
     const said = written.split('\n').find((line) => address.test(line)) ?? ''
-    t.match(JSON.parse(said), { url: `http://${host}:${port}`, rewards: ['one'] })
+    t.match(JSON.parse(said), {
+      url: `http://${host}:${port}`,
+      rewards: ['one'],
+      pid: Number,
+      hostname: String,
+    })
   })
 
   await t.test(

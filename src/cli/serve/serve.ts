@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { jsonLine } from '../../core/json/text.ts'
 import { defineCommand } from '../command.ts'
 import { configsOf, functionFolders } from '../gateway.ts'
@@ -73,7 +74,8 @@ in use.`,
       const { url, rewards } = server
       const msg = `reward-gateway serves ${rewards.join(', ')} at ${url} (page: ${url}/ui/, docs: ${url}/docs)`
       // The log has this stream too, so that a program that reads it gets JSON alone.
-      const line = { level: 'info', time: new Date().toISOString(), url, rewards, msg }
+      const from = { pid: process.pid, hostname: hostname() }
+      const line = { level: 'info', time: new Date().toISOString(), ...from, url, rewards, msg }
       io.stdout.write(io.stdout.isTTY ? `${msg}\n` : jsonLine(line))
       await aborted(io.signal)
     } finally {
