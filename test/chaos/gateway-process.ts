@@ -167,6 +167,8 @@ function gatewayConfig(port: number, models: Settings['models'], isAsShipped: bo
     listen: { port },
     limits: { deadline_s: deadlineMs / 1000 },
     shutdown: { grace_s: 5 },
+    // Full within minutes, so that an hour's memory is not that of a cache that fills.
+    cache: { max_bytes: 8 * 2 ** 20 },
     models: Object.fromEntries(
       Object.entries(models).map(([model, instances]) => [
         model,

@@ -17,7 +17,7 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '60' },
     /** What comes before is not judged: caches fill, workers start. */
-    warmup: { type: 'string', default: '25' },
+    warmup: { type: 'string', default: '15' },
     /** Between two requests of each of four trainers. */
     'pause-ms': { type: 'string', default: '100' },
     /** Of what is held at rest in the end over what was after the warm-up, and of memory's last quarter over its first. */
