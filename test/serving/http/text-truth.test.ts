@@ -132,8 +132,8 @@ t.test(
       [z.object({ a: z.number() }), null, 'ground_truth: the row has none; expected object'],
       [
         z.strictObject({ allowed_ids: z.array(z.number()) }),
-        { alowed_ids: [1] },
-        'ground_truth: allowed_ids: is missing (expected array); Unrecognized key: "alowed_ids"; did you mean \'allowed_ids\'?',
+        { allowed_id: [1] },
+        'ground_truth: allowed_ids: is missing (expected array); Unrecognized key: "allowed_id"; did you mean \'allowed_ids\'?',
       ],
       [z.object({ a: several }), { a: {} }, 'ground_truth: a: expected string or number or array'],
       [z.unknown().refine((value) => value === 1), 2, "ground_truth: the function's schema refuses it"],
