@@ -66,7 +66,7 @@ elsewhere are shown; they fail the audit with --strict.`,
     rows: whole('N', 'makes attacks from the first N rows', { low: 1, high: 100_000, or: 50 }),
     against: option(
       'KINDS',
-      'kinds of attacks, separated by commas: judge, rule, cost (scoring time) (default judge,rule,cost)',
+      'kinds of attacks, separated by commas: judge, rule, cost (scoring time); default: all',
       (given) => given.split(',').map((kind) => readWord(kind, against)),
       { suggests: against },
     ),
