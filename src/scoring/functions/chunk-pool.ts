@@ -92,7 +92,6 @@ export class ChunkPool implements JobRunner {
       // After a crash, start a replacement before the next job arrives.
       const isNoneLeft = this.#slots.size === 0 && this.#failedStarts === 0 && !this.#drained
       if (isNoneLeft || this.#next() !== null) this.#addSlot()
-      this.#checkDrained()
     })
   }
 
@@ -138,7 +137,6 @@ export class ChunkPool implements JobRunner {
         if (finished) this.#finish(finished, result)
         this.#assignAll()
         if (slot.chunks.length === 0) slot.executor.rest()
-        this.#checkDrained()
       },
       gone: (reason, isBroken) => this.#replace(slot, reason, isBroken),
     })
@@ -154,6 +152,8 @@ export class ChunkPool implements JobRunner {
         while (lane && !this.#assign(slot, lane)) lane = this.#next(level > 0)
       }
     }
+    // It may have dropped the last jobs, because nobody waits for them.
+    this.#checkDrained()
   }
 
   /** The next lane, among those that may use one more executor. */
