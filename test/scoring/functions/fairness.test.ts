@@ -159,23 +159,26 @@ t.test('rows whose request is over are not begun', async (t) => {
   t.ok(made.ended.filter(({ status }) => status === 'unwanted').length >= 16)
 })
 
-t.test('a pool closes if every row that waits for its first executor is of a request that is over', async (t) => {
-  const { pool, send, pass, ended } = simulated()
-  const request = { isOver: false }
-  send('row', '0.1', request)
-  await pass(100)
-  request.isOver = true
-  let isClosed = false
-  void pool.close().then(() => {
-    isClosed = true
-  })
-  await pass(1000)
-  t.strictSame(
-    ended.map(({ status }) => status),
-    ['unwanted'],
-  )
-  t.ok(isClosed)
-})
+t.test(
+  'a pool closes if every row that waits for its first executor is of a request that is over',
+  async (t) => {
+    const { pool, send, pass, ended } = simulated()
+    const request = { isOver: false }
+    send('row', '0.1', request)
+    await pass(100)
+    request.isOver = true
+    let isClosed = false
+    void pool.close().then(() => {
+      isClosed = true
+    })
+    await pass(1000)
+    t.strictSame(
+      ended.map(({ status }) => status),
+      ['unwanted'],
+    )
+    t.ok(isClosed)
+  },
+)
 
 t.test('an executor that finished a chunk while nobody looked is not blamed for it', async (t) => {
   const { send, pass, ended, restarts } = simulated({ depth: 2 })
