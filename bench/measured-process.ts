@@ -6,6 +6,7 @@ import { descendantsOf } from '../test/support/descendants.ts'
 /** A server under measurement, in a process of its own. */
 export interface MeasuredProcess {
   readonly url: string
+  readonly pid: number
   /** User and system CPU time of all its threads so far. */
   cpuSeconds(): number
   /** The same of all processes below it that still run: one that confines a function stands between. */
@@ -34,13 +35,13 @@ export async function startMeasured(
   const end = (): void => void child.kill()
   process.once('exit', end)
   await answering(`${url}${path}`, child)
+  const pid = child.pid ?? 0
   return {
     url,
-    cpuSeconds: () => cpuSecondsOf(String(child.pid)),
-    childrenCpuSeconds: () =>
-      descendantsOf(child.pid ?? 0).reduce((sum, pid) => sum + cpuSecondsOf(String(pid)), 0),
-    rssMib: () =>
-      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    pid,
+    cpuSeconds: () => cpuSecondsOf(String(pid)),
+    childrenCpuSeconds: () => descendantsOf(pid).reduce((sum, below) => sum + cpuSecondsOf(String(below)), 0),
+    rssMib: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
     async stop() {
       child.kill('SIGTERM')
       if (child.exitCode === null) await once(child, 'exit')
