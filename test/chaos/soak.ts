@@ -120,14 +120,18 @@ async function held() {
   }
 }
 
-/** What is held when nobody asks and no connection to a judge is kept: the least that three seconds of quiet bring. */
+/**
+ * What is held when nobody asks and no connection to a judge is kept: the least that three seconds of quiet bring. The outcomes that are
+ * kept for repeated requests differ from minute to minute; a reload drops them.
+ */
 async function atRest() {
   for (const server of stage.servers) server.kill()
   await clearWeather(stage)
-  stage.gateway.collect()
+  stage.gateway.reload('next')
   let least = await held()
   for (let quiet = 0; quiet < 15; quiet++) {
     await new Promise((resolve) => setTimeout(resolve, 200))
+    stage.gateway.collect()
     const now = await held()
     if (now.descriptors < least.descriptors || now.handles < least.handles) quiet = 0
     least = {
