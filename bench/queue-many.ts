@@ -79,7 +79,7 @@ async function inTurn(count: number): Promise<void> {
 const row = (...cells: readonly number[]): string =>
   cells.map((cell) => (Number.isInteger(cell) ? String(cell) : cell.toFixed(2)).padStart(9)).join(' ')
 
-/** A gateway whose queue takes everything, and its configs' folder. */
+/** Serves a folder, whose configs it writes, with a queue that takes everything. */
 async function serve(folder: string): Promise<MeasuredProcess> {
   const queue = { folder: './log', max_runs: 10_000, max_rollouts: 1_000_000 }
   const right = { name: 'right', function: 'exact-match' }
@@ -176,7 +176,10 @@ async function inGroups(count: number): Promise<void> {
     return gateway
   }
   let gateway = await start()
-  const sample = (at: number) => ({ response: '42', ground_truth: '42', group_id: String(at), group_size: 2 })
+  const sample = (at: number) => ({
+    ...{ response: '42', ground_truth: '42', group_id: String(at), group_size: 2 },
+    policy_version: at % 2,
+  })
   const rss = [gateway.rssMib()]
   for (let at = 0; at < count; at += 1000)
     await submit(
@@ -184,7 +187,7 @@ async function inGroups(count: number): Promise<void> {
       Array.from({ length: 1000 }, (_, k) => ({
         uid: String(at + k),
         reward: 'grouped',
-        sample: { ...sample(at + k), policy_version: (at + k) % 2 },
+        sample: sample(at + k),
       })),
     )
   rss.push(gateway.rssMib())
@@ -192,6 +195,7 @@ async function inGroups(count: number): Promise<void> {
   gateway = await start()
   const heap = await metric('reward_gateway_nodejs_heap_size_used_bytes')
   rss.push(gateway.rssMib())
+  // The longest lag is that since the last reading.
   await send('/metrics')
   const from = performance.now()
   const { cancelled } = JSON.parse(await send('/v1/runs/waiting/cancel', '{"policy_version_below":1}'))

@@ -8,8 +8,9 @@ import {
 } from '../../../src/contract/index.ts'
 import type { Json } from '../../../src/core/sample/sample.ts'
 import { runCall } from '../../../src/scoring/functions/worker/run-job.ts'
+import { problemsOf } from '../../../src/scoring/functions/worker/schema-problems.ts'
 import { testApp } from '../../support/app.ts'
-import { cpuMs } from '../../support/cpu.ts'
+import { cheapestMs, cpuMs } from '../../support/cpu.ts'
 import { sampleOf } from '../../support/function-calls.ts'
 import { openLook } from '../../support/preflight.ts'
 
@@ -50,6 +51,17 @@ t.test('an object ground truth sent as JSON text is the object, in every format 
   t.equal(await post('/wire/slime/game', { prompt: 'p', response: right, label: asText }), 1)
   const item = { ground_truth: asText }
   t.match(await post('/wire/azure/game', { sample: { output_text: right }, item }), { score: 1 })
+})
+
+t.test('a ground truth with a mistyped key in each of many items is refused in linear time', (t) => {
+  const truth = z.array(z.strictObject({ allowed_ids: z.number() }))
+  const parsed = truth.safeParse(Array.from({ length: 40_000 }, () => ({ allowed_id: 1 })))
+  if (parsed.success) throw new Error('accepted')
+  const { error } = parsed
+  const ms = cheapestMs(2000, 2, () => problemsOf(error))
+  t.ok(ms < 2000, `${ms} ms`)
+  t.match(problemsOf(error).at(-1)?.message, "did you mean 'allowed_ids'?")
+  t.end()
 })
 
 t.test('a text that the function accepts stays a text (M37)', async (t) => {

@@ -7,7 +7,8 @@ type Issue = z.core.$ZodIssue
 /** What a schema of a function's author finds wrong: a problem for each issue, with its path. Never quotes the value. */
 export function problemsOf({ issues }: z.ZodError): Problem[] {
   const all = issues.flatMap(meant)
-  const missing = all.filter(isMissing).flatMap(({ path }) => String(path.at(-1) ?? ''))
+  // As many as the schema names, however many items lack them.
+  const missing = new Set(all.filter(isMissing).map(({ path }) => String(path.at(-1) ?? '')))
   return all.map((issue) => ({
     path: z.core.toDotPath([...issue.path]),
     message: messageOf(issue) + meantKeys(issue, missing),
@@ -21,7 +22,7 @@ const isMissing = ({ code, message }: Issue): boolean =>
 const mostKeys = 4
 
 /** Which missing field an unknown key was meant to be. */
-const meantKeys = (issue: Issue, missing: readonly string[]): string =>
+const meantKeys = (issue: Issue, missing: ReadonlySet<string>): string =>
   issue.code === 'unrecognized_keys' && issue.keys.length <= mostKeys
     ? issue.keys.map((key) => didYouMean(key, missing)).join('')
     : ''
